@@ -10,10 +10,10 @@ import type { Opening } from './people/openings.js';
 import type { Connection } from './records.js';
 import type { Upstream } from './upstream/answer.js';
 
-/** Log line of a refused sign-in. */
+/** Log message of a refused sign-in. */
 export const REFUSED = 'sign-in by a connection refused';
 
-/** What the answer of the provider proved, as far as a form carries it. */
+/** Proof of the answer, as far as a form carries it. */
 type Proven = Pick<Upstream, 'amr' | 'provenAt'>;
 
 interface ChoiceParts {
@@ -39,7 +39,7 @@ export class AccountChoice {
     this.#method = method;
   }
 
-  /** Signs in to the only account, unless it is a claim. Otherwise asks which account to sign in to. */
+  /** Signs in to the account if it is the only one and no claim. Otherwise asks which account to sign in to. */
   async offer(
     ctx: Context,
     interaction: Interaction,
@@ -61,7 +61,7 @@ export class AccountChoice {
     await this.#pages.accounts(ctx, interaction, { id, name, subject: digestOf(proven.subject) }, choices);
   }
 
-  /** Evaluates the form of the page that asks which account. */
+  /** Evaluates the form of the page with the accounts. */
   async take(ctx: Context, interaction: Interaction): Promise<void> {
     const [oid = '', idp = '', digest = '', amr = '', provenAt = '', token] = formField(ctx, 'choice').split(' ');
     const connection = await this.#lookup.get(oid === NONE ? formField(ctx, 'idp') : idp);
@@ -71,10 +71,10 @@ export class AccountChoice {
     }
     const account = /^\d{1,15}$/.test(provenAt) ? await this.#context.directory.accounts.findByOid(oid) : undefined;
     const proven: Proven = { amr: amr.split('+'), provenAt: Number(provenAt) };
-    // The identity may have been removed since the page.
+    // The identity may have been removed since the page was shown.
     const openings = account && isActive(connection) ? this.#people.openingsOf(connection, account, interaction) : [];
     const opening = openings.find(({ identity }) => digestOf(identity.subject) === digest);
-    // The person may have said since, in another tab, that the account is theirs.
+    // The person may have acknowledged the account in another tab since.
     const asShown = opening ? [opening, { ...opening, isClaim: true }] : [];
     const texts = await Promise.all(asShown.map((one) => this.#tokenText(interaction, proven, one)));
     const isOurs = texts.some((text) => this.#context.http.csrf.check(ctx, text, token));
@@ -85,7 +85,7 @@ export class AccountChoice {
     await this.signIn(ctx, interaction, connection, proven, { ...opening, account: chosen });
   }
 
-  /** Signs in to the account that an identity opens, or shows why not. */
+  /** Signs in to the account that an identity opens, or shows why the sign-in is refused. */
   async signIn(
     ctx: Context,
     interaction: Interaction,
@@ -102,7 +102,7 @@ export class AccountChoice {
       amr,
       idp: connection.id,
       used: identity.subject,
-      // No other tenant has to trust a second factor of this tenant's provider.
+      // Other tenants do not trust a second factor of this tenant's provider.
       ...(connection.tid === records.ofInstance ? {} : { mfaIn: connection.tid }),
       ...present({ heldTo }),
       proof,
@@ -113,7 +113,7 @@ export class AccountChoice {
     await this.#pages.refused(ctx, interaction, connection, 'wrongTenant');
   }
 
-  /** An account may be chosen as long as its proof still holds. “Sign out everywhere” ends the proof. */
+  /** Returns the text that the token of a choice signs. The choice is valid while the proof is valid. “Sign out everywhere” ends the proof. */
   async #tokenText({ uid }: Interaction, { amr, provenAt }: Proven, { account, identity, isClaim }: Opening): Promise<string> {
     const { at, credentials } = await this.#context.directory.credentials.proofOf(account, new Date(provenAt));
     const kind = isClaim ? 'claim' : 'known';
@@ -122,6 +122,6 @@ export class AccountChoice {
   }
 }
 
-/** Names a subject in a form, because a subject may be long. */
+/** Returns the digest that names a subject in a form, because a subject may be long. */
 export const digestOf = (subject: string): string => createHash('sha256').update(subject).digest('base64url');
 const isDigest = (text: string): boolean => /^[\w-]{43}$/.test(text);

@@ -1,4 +1,4 @@
-/** Answers of providers: the way from the callback to the sign-in that waits for the answer, and what the answer leads to. */
+/** Answers of providers: the callback forwards an answer to its sign-in, which reads the answer and offers the accounts. */
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import { type ExtensionContext, type Interaction, redirectByGet } from '../../lib/extension-door.js';
@@ -12,9 +12,9 @@ import { RefusedAnswer, readAnswer, type Upstream } from './upstream/answer.js';
 import type { Providers } from './upstream/provider.js';
 import { callbackPath } from './upstream/request.js';
 
-/** What of an answer goes on to the sign-in. */
+/** Parameters of an answer that are forwarded to the sign-in. */
 const answered = ['code', 'state', 'iss', 'error'] as const;
-/** Bytes of an answer. */
+/** Maximum bytes of the parameters. */
 const MAX_BYTES = 16 * 1024;
 
 interface AnswerParts {
@@ -43,7 +43,7 @@ export class Answers {
     this.#choice = choice;
   }
 
-  /** Cookies of a sign-in are for its own path: on to there, with what came. */
+  /** Redirects the answer to the path of its sign-in, because the cookies of a sign-in are valid for that path alone. */
   async forward(ctx: Context): Promise<void> {
     const { http, service } = this.#context;
     const values = ctx.query.reference === undefined ? ctx.query : ((await http.postedForms.take(ctx)) ?? {});
@@ -56,17 +56,17 @@ export class Answers {
     redirectByGet(ctx, service.url(`${path}?${parameters}`));
   }
 
-  /** As {@link forward}, for `form_post`: the form is kept, and the browser comes back by GET. */
+  /** Stores an answer by `form_post`, and redirects the browser to {@link forward} by GET. */
   async forwardPosted(ctx: Context): Promise<void> {
     const { http, service } = this.#context;
-    // A form for no connection is not kept, because anybody can post it.
+    // A form for an unknown connection is not stored, because anybody can post it.
     if (!(await this.#lookup.get(idOf(ctx)))) return this.#pages.lost(ctx);
     await http.postedForms.sendOn(ctx, callbackPath(service.own, encodeURIComponent(idOf(ctx))), answered);
   }
 
-  /** Reads the answer in its sign-in, and goes on with the accounts that it opens. */
+  /** Reads the answer in its sign-in, and offers the accounts that the answer opens. */
   async take(ctx: Context): Promise<void> {
-    // Another browser's sign-in is not loaded, so that nobody spends its answer.
+    // A sign-in of another browser is not loaded, so that nobody else can use its answer.
     const interaction = await this.#context.signIn.interactions.load(ctx);
     if (!interaction) return;
     const parameters = new URLSearchParams(ctx.querystring);
@@ -108,12 +108,12 @@ export class Answers {
     return state ? ((await this.#context.records.artifact(sentRequests).read(state)) as SentRequest | undefined) : undefined;
   }
 
-  /** Whether the answer is used for the first time. */
+  /** Marks the answer as used. @returns false if the answer was used before */
   #spend(parameters: URLSearchParams): Promise<boolean> {
     return this.#context.records.artifact(usedAnswers).put(parameters.get('state') ?? '', true);
   }
 
-  /** Keeps the identity, so that the person may connect it to an account of theirs. @returns its name in the form */
+  /** Stores the identity, so that the person can link it to an account of theirs. @returns the name of the identity in the form */
   async #keepStranger({ uid }: Interaction, { id, mapping }: Connection, upstream: Upstream): Promise<string> {
     const { subject, amr, provenAt, claims } = upstream;
     const name = randomBytes(24).toString('base64url');

@@ -1,4 +1,4 @@
-/** The signed-in person's own identities at other providers: a list, and their removal, which takes a sign-in of the last ten minutes. */
+/** The page of the person's own identities at other providers: the list, and the removal, which requires a sign-in within the last ten minutes. */
 import { createHash } from 'node:crypto';
 import type { Context } from 'koa';
 import {
@@ -18,17 +18,17 @@ import {
 } from '../../lib/extension-door.js';
 import type { ConnectionLookup } from './lookup.js';
 
-/** Seconds since the sign-in within which an identity may be removed. */
+/** Maximum seconds since the sign-in when an identity is removed. */
 const RECENT_SECONDS = 600;
 
 export const identitiesPath = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/identities`;
 const pageOf = (context: ExtensionContext): OwnPage =>
   createOwnPage(context, 'connections:identities', identitiesPath(context.service), RECENT_SECONDS);
 
-/** The application that the person signs in to. */
+/** Creates the internal client that the person signs in to. */
 export const createIdentityClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;
 
-/** Names an identity in a form: a subject may be a thousand characters long. */
+/** Returns a digest that names an identity in a form, because a subject may have 1000 characters. */
 const nameOf = ({ idp, subject }: ExternalIdentity): string =>
   createHash('sha256')
     .update(JSON.stringify([idp, subject]))
@@ -106,7 +106,7 @@ export function identityRoutes(router: ExtensionRouter, context: ExtensionContex
   const ownPage = pageOf(context);
   const { list, ask, signedOut } = createPages(context, lookup);
 
-  /** Removes the identity and ends every sign-in of the user. Signs this browser in again, because it has just proven a sign-in. */
+  /** Removes the identity and ends every sign-in of the user. Then signs in this browser again, because its sign-in is recent. */
   async function remove(ctx: Context, here: BrowserSignIn, identity: ExternalIdentity): Promise<void> {
     const { oid, amr, idp, used, account: before } = here;
     await directory.as(attributionOf(here)).forTenant(before.tenant.id).users.removeIdentity(oid, identity);

@@ -1,8 +1,9 @@
 /**
- * Sign-in at other OpenID providers: those of the instance, and those that a tenant's people have an account at.
+ * Sign-in at other OpenID providers, by connections of the instance and connections of a tenant.
  *
- * A connection is a record, with operations of the admin API (`admin/`). `method` takes the browser to its provider, `routes` gets it back. `upstream/` speaks
- * OpenID Connect with the provider, `people/` finds whose account the answer opens. A person is never found by an e-mail address.
+ * A connection is a record, with operations of the admin API (`admin/`). `method` sends the browser to the provider. `answers` receives the answer.
+ * `upstream/` speaks OpenID Connect with the provider. `people/` finds the accounts that the answer opens, never by an e-mail address. `account-choice` asks
+ * for one of them and signs in to it.
  */
 import { type Extension, perContext } from '../../lib/extension-door.js';
 import { connectionOperations, errors } from './admin/operations.js';

@@ -1,29 +1,29 @@
-/** Connections by id and by domain, of whatever tenant. */
+/** Look-ups of connections by id, tenant and domain. */
 import type { ExtensionContext } from '../../lib/extension-door.js';
 import { type Connection, connections, domains } from './records.js';
 
 export interface ConnectionLookup {
-  /** As it is stored now. */
+  /** Reads the connection from the store. */
   get(id: string): Promise<Connection | undefined>;
-  /** As it was within a second; a promise only if it is not at hand. */
+  /** Returns the connection as it was at most one second ago; a promise only if it is not cached. */
   recent(id: string): Connection | undefined | Promise<Connection | undefined>;
-  /** Those of the instance and of these tenants that are active, in the order of their names. */
+  /** Returns the active connections of the instance and of the tenants, in the order of their names. */
   ofTenants(tids: readonly string[]): Promise<readonly Connection[]>;
-  /** The active one that people of this domain sign in by. */
+  /** Returns the active connection by which users of the domain sign in. */
   ofDomain(domain: string): Promise<Connection | undefined>;
 }
 
-/** Tenants whose connections are looked for. */
+/** Maximum tenants whose connections are read. */
 const MOST_TENANTS = 20;
 
 export const isActive = (connection: Connection | undefined): connection is Connection => connection?.status === 'active';
 
-/** Whether users of the tenant may sign in by it. */
+/** Whether users of the tenant may sign in by the connection. */
 export const isFor = ({ tid }: Connection, ofInstance: string, user: string): boolean => tid === ofInstance || tid === user;
 
 export function createConnectionLookup(context: ExtensionContext): ConnectionLookup {
   const { cached, collectionOfAllTenants, ofInstance } = context.records;
-  // Pages go on without the store by what they knew: each sign-in reads its connection from the store.
+  // The caches keep pages working while the store is unavailable. Each sign-in reads its connection from the store.
   const rows = cached(connections);
   const domainRows = cached(domains);
   return {

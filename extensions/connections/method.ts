@@ -1,4 +1,4 @@
-/** Connections as a sign-in method: their buttons, whose people a name is of, and the way to the provider. */
+/** Connections as a sign-in method: the buttons, the connection for the domain of a user name, and the redirect to the provider. */
 import type { Context } from 'koa';
 import {
   type ExtensionContext,
@@ -18,7 +18,7 @@ import { type Providers, whyUnfit } from './upstream/provider.js';
 import { type Asked, authorizationUrl } from './upstream/request.js';
 
 export interface ConnectionMethod extends SignInMethod {
-  /** Sends the browser to the provider, or shows why it cannot be. */
+  /** Sends the browser to the provider, or shows that this is not possible. */
   send(ctx: Context, interaction: Interaction, connection: Connection, asked?: Asked): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export function createMethod(context: ExtensionContext, lookup: ConnectionLookup
     http: { requestId },
   } = context;
 
-  /** Whether one of the tenants that may sign in here has it. */
+  /** Whether a tenant whose users may sign in here can use the connection. */
   const fits = (connection: Connection, { tids }: Pick<Interaction, 'tids'>): boolean =>
     tids === undefined || tids.some((tid) => isFor(connection, ofInstance, tid));
 

@@ -1,15 +1,15 @@
-/** What people see when they come back from a provider without being signed in, and when they have something to choose. */
+/** The pages of connections: refused sign-ins, choices of provider and account, and the linking of an identity. */
 import type { Context } from 'koa';
 import { type Account, accountName, type ExtensionContext, type Interaction, type View, type ViewPart } from '../../lib/extension-door.js';
 import type { Connection } from './records.js';
 import type { Refusal } from './upstream/answer.js';
 
-/** Refusals that another account at the provider may be the way out of. */
+/** Refusals that another account at the provider may avoid. */
 const ofAnother: ReadonlySet<Refusal> = new Set([
   ...(['unknown', 'wrongTenant', 'unverified', 'addressMissing', 'taken', 'unavailable', 'unconfirmed'] as const),
 ]);
 
-/** The choice of none of the accounts. */
+/** Value of the button “None of these is mine”. */
 export const NONE = 'none';
 
 export class Pages {
@@ -25,7 +25,7 @@ export class Pages {
     return url(`${own}/interaction/${uid}${step}`);
   }
 
-  /** @param stranger names who may sign in to an account of theirs, to connect it */
+  /** Shows why a sign-in was refused. @param stranger name of a stored identity, which the person can link to an account */
   async refused(
     ctx: Context,
     interaction: Interaction,
@@ -69,7 +69,7 @@ export class Pages {
     await this.#context.pages.view(ctx, page);
   }
 
-  /** An answer that belongs to no sign-in of which anything is known. */
+  /** Says that the answer belongs to no known sign-in. */
   async lost(ctx: Context): Promise<void> {
     await this.#context.pages.view(ctx, {
       title: 'connections.lost.title',
@@ -83,7 +83,7 @@ export class Pages {
     await this.#context.pages.view(ctx, { title: 'connections.signedOut.title', lead: 'connections.signedOut.text', parts: [] });
   }
 
-  /** Which of the providers to sign in at. */
+  /** Asks at which of the providers to sign in. */
   async providers(ctx: Context, interaction: Interaction, all: readonly Connection[]): Promise<void> {
     const choices = all.map(({ id, name }) => ({ value: id, title: { plain: name } }));
     await this.#context.pages.view(ctx, {
@@ -95,9 +95,9 @@ export class Pages {
   }
 
   /**
-   * Asks which of the accounts that the identity opens. A person who chooses a claim says that the account is theirs. If all are claims, the person may say
-   * that none is.
-   * @param subject the digest of the identity's subject, so that “None of these is mine” counts for that identity alone
+   * Asks for one of the accounts that the identity opens. By choosing a claim, the person acknowledges the account. If all accounts are claims, the person
+   * can reject them.
+   * @param subject digest of the identity's subject, so that “None of these is mine” counts for that identity alone
    */
   async accounts(
     ctx: Context,
@@ -110,7 +110,7 @@ export class Pages {
       title: { plain: tenant.name },
       lines: [
         { plain: accountName(person) },
-        // A linked account is opened by an identity of its parent, which the parent's tenant recorded.
+        // An identity of the parent opens a linked account, and the parent's tenant recorded that identity.
         ...(isClaim ? [{ key: 'connections.claims.line', values: { tenant: (owner?.tenant ?? tenant).name, method: name } }] : []),
       ],
     }));
@@ -127,7 +127,7 @@ export class Pages {
     });
   }
 
-  /** Are these to be one? */
+  /** Asks whether to link the identity to the account. */
   async confirm(
     ctx: Context,
     interaction: Interaction,
@@ -163,7 +163,7 @@ export class Pages {
     });
   }
 
-  /** The organisation that the sign-in is for, where it is clear which; else the application. */
+  /** Returns the name of the tenant if the sign-in is for one tenant, else the name of the application. */
   async #placeOf({ tids = [], client }: Interaction): Promise<string> {
     const [only, ...others] = tids;
     const tenant = only !== undefined && others.length === 0 ? await this.#context.directory.tenants.get(only) : undefined;

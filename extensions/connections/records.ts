@@ -1,4 +1,4 @@
-/** What is kept of connections, and of the sign-ins that are under way at their providers. */
+/** Records of connections, and artifacts of sign-ins that wait for a provider. */
 import {
   type ArtifactKind,
   defineCollection,
@@ -14,7 +14,7 @@ import {
 const text = () => Type.String();
 const optional = Type.Optional;
 
-/** A claim and the field that it fills. */
+/** A claim that fills a field. `update`: also at later sign-ins. */
 const Mapped = () =>
   optional(Type.Object({ claim: Type.String({ minLength: 1, maxLength: 200 }), update: optional(Type.Boolean()) }, strict));
 export const Mapping = Type.Object(
@@ -47,13 +47,13 @@ export type Mapping = Static<typeof Mapping>;
 const presets = ['oidc', 'google', 'entra'] as const;
 const authMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const;
 const keyAlgorithms = ['RS256', 'ES256'] as const;
-/** Parameters of e-ID providers, which go on as they come. */
+/** Parameters of e-ID providers, which are passed on unchanged. */
 export const eidParameters = ['eid_user_visible_data', 'eid_user_visible_data_format', 'eid_call_initiator'] as const;
 
 const names = (maxItems = 20) => Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems, uniqueItems: true });
 const parameterName = () => Type.String({ pattern: '^[a-zA-Z][a-zA-Z0-9_.-]{0,99}$' });
 
-/** What an administrator says of a connection, beside its secret. */
+/** Members that an administrator sets, except the secret. */
 export const connectionFields = {
   preset: oneOf(presets),
   name: line(100),
@@ -90,7 +90,7 @@ const vouched = Type.Unsafe<Voucher>(
 const Key = Type.Object({ kid: text(), alg: oneOf(keyAlgorithms), x: text(), sealed: text() }, strict);
 export type StoredKey = Static<typeof Key>;
 
-/** Parts of the discovery document that are left out, as the service read it last. */
+/** Warnings about the connection. */
 export const warnings = optional(
   Type.Array(Type.Object({ path: text(), reason: text() }, strict), {
     description:
@@ -102,11 +102,11 @@ export type Warnings = readonly { readonly path: string; readonly reason: string
 const Connection = Type.Object(
   {
     ...connectionFields,
-    /** Sealed. */
+    /** Client secret, sealed. */
     secret: optional(text()),
-    /** Keys of our own, the newest first; the public part as JSON in `x`, the private one sealed. */
+    /** Key pairs of the connection, the newest first: the public key as JSON in `x`, the private key in `sealed`. */
     keys: Type.Array(Key),
-    /** Voucher of the settings: all writers of members that decide who signs in held its privileges. */
+    /** Voucher of the settings. All writers of members that decide who signs in held its privileges. */
     vouchedBy: optional(vouched),
     /** Vouchers of the writers of the mapping to groups, one for each entry. */
     groupVouchers: optional(Type.Array(Type.Object({ value: text(), groupId: text(), vouchedBy: optional(vouched) }, strict))),
@@ -121,14 +121,14 @@ export type Connection = ExtensionRow<ConnectionFields>;
 
 export const connections = defineCollection({ name: 'connections.connections', row: Connection, events: true, cached: true });
 
-/** Whose people a domain is of; its id is the domain, so that it is of one connection. `takenAt`: when it was taken, in milliseconds since the epoch. */
+/** Domains of connections. The id of a row is the domain, so that a domain has one connection. `takenAt` is in milliseconds since the epoch. */
 export const domains = defineCollection({
   name: 'connections.domains',
   row: Type.Object({ connectionId: text(), takenAt: Type.Integer() }, strict),
   cached: true,
 });
 
-/** A sign-in that was sent to a provider, by its `state`. */
+/** An authorization request that was sent to a provider. Its `state` is the id. */
 export interface SentRequest {
   readonly uid: string;
   readonly connectionId: string;
@@ -136,26 +136,26 @@ export interface SentRequest {
   readonly nonce: string;
   /** Milliseconds since the epoch. */
   readonly sentAt: number;
-  /** Seconds before `sentAt` that the person has to have signed in at the provider within. */
+  /** Maximum seconds between the person's sign-in at the provider and `sentAt`. */
   readonly maxAge?: number;
-  /** The digest of a subject, if the person said that none of the claimed accounts of this subject is theirs. */
+  /** Digest of a subject, if the person said that none of the claimed accounts of the subject is theirs. */
   readonly withoutClaims?: string;
 }
 export const sentRequests: ArtifactKind = { name: 'connections.begun', lifetimeSeconds: 900 };
-/** Answers that were used. */
+/** Answers that were used, by `state`. */
 export const usedAnswers: ArtifactKind = { name: 'connections.spent', lifetimeSeconds: 1800 };
 
-/** Somebody who proved an identity that nobody here has. */
+/** An identity that a person proved, and that opens no account. */
 export interface Stranger {
   readonly uid: string;
   readonly connectionId: string;
   readonly subject: string;
   readonly amr: readonly string[];
   readonly provenAt: number;
-  /** What the provider calls them, for the page. */
+  /** Name of the person at the provider, for the page. */
   readonly label: string;
 }
 export const strangers: ArtifactKind = { name: 'connections.strangers', lifetimeSeconds: 900 };
 
-/** Where a browser goes on after the sign-out at its provider. */
+/** URLs to which browsers continue after the sign-out at the provider. */
 export const signOuts: ArtifactKind = { name: 'connections.leaving', lifetimeSeconds: 3600, once: true };

@@ -1,4 +1,4 @@
-/** The routes of connections: what comes back from providers, the steps of a sign-in that follow, and the key sets of connections. */
+/** The routes of connections: answers of providers, the steps of a sign-in that follow, and the key sets of connections. */
 import type { Context } from 'koa';
 import {
   type ExtensionContext,
@@ -38,7 +38,7 @@ export function connectionRoutes(router: ExtensionRouter, parts: RouteParts): vo
   const answers = new Answers({ ...parts, choice });
   const linking = new AccountLinking({ ...parts, choice });
 
-  /** Returns the route of a form of these pages, which are steps of a sign-in. */
+  /** Returns the route of a form that is a step of a sign-in. */
   const posted = (take: PostForm<Interaction>['take']): PostForm<Interaction> => ({
     whileImpersonating: true,
     open: (ctx) => context.signIn.interactions.load(ctx),
@@ -81,7 +81,7 @@ export function connectionRoutes(router: ExtensionRouter, parts: RouteParts): vo
   });
 }
 
-/** Evaluates the form of the page of a refused sign-in: to connect an account, to use another account at the provider, or to try again. */
+/** Evaluates the form of a refused sign-in: to link the identity, to use another account at the provider, or to try again. */
 async function tryAgain(
   { context, lookup, pages, method }: RouteParts,
   linking: AccountLinking,

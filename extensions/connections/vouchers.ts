@@ -1,6 +1,6 @@
 /**
- * Vouchers of the writers of a connection. The voucher of its settings counts for the users that it creates, and limits every identity of the
- * connection, because the settings decide who signs in. The voucher of an entry of its mapping counts for the group that the entry gives, within that limit.
+ * Vouchers of the writers of a connection. The voucher of the settings counts for users that the connection creates. It also limits every identity of the
+ * connection, because the settings decide who signs in. The voucher of a mapping entry counts for the group that the entry gives, within that limit.
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -8,7 +8,7 @@ import { type Confirmation, type ExtensionContext, type MeansSource, raised, typ
 import { type ConnectionLookup, isFor } from './lookup.js';
 import { type Connection, type ConnectionFields, connections, type Warnings } from './records.js';
 
-/** Kind of the means, as the admin API has it. */
+/** Kind of the means in the admin API. */
 const KIND = 'connection';
 
 interface Entry {
@@ -18,10 +18,10 @@ interface Entry {
 type Vouched = Pick<ConnectionFields, 'vouchedBy' | 'groupVouchers'>;
 type Settings = Pick<ConnectionFields, 'mapping'>;
 
-/** Members that cannot decide who signs in. Secrets and keys are not among them: other operations write them, and they only authenticate the service. */
+/** Members that cannot decide who signs in. Secrets and keys are not listed, because other operations write them, and they only authenticate the service. */
 const harmless: ReadonlySet<string> = new Set(['name', 'hasButton', 'endSession', 'domains', 'clientAuth', 'keyAlgorithm']);
 
-/** Whether a change can decide who signs in. Every member can, except those that are known to be harmless. Disabling cannot. */
+/** Whether a change can decide who signs in. Every member can, except the harmless ones. Disabling the connection cannot. */
 export const decidesWhoSignsIn = (patch: object): boolean =>
   Object.entries(patch).some(([name, value]) => !(harmless.has(name) || (name === 'status' && value === 'disabled')));
 
@@ -30,7 +30,7 @@ const ofEntry = ({ groupVouchers = [] }: Vouched, { value, groupId }: Entry): Vo
 
 const entry = ({ value, groupId }: Entry, vouchedBy: Voucher | undefined) => ({ value, groupId, ...(vouchedBy && { vouchedBy }) });
 
-/** Returns the settings. Of the mapping, only the address is a setting, because links that reset a password go there. */
+/** Returns the settings. The only setting in the mapping is the address, because reset links are mailed to it. */
 const settingsOf = ({ mapping, ...settings }: Settings) => ({ ...settings, email: mapping.email });
 
 /** Returns the vouchers of a new or changed connection. Unchanged entries and settings keep their vouchers. */
@@ -48,7 +48,7 @@ export function vouchersOf(next: Settings, vouchedBy: Voucher, before?: Connecti
   return { ...(ofSettings && { vouchedBy: ofSettings }), ...(groupVouchers && { groupVouchers }) };
 }
 
-/** Returns the vouchers after somebody vouches for the settings, and for the entries that give the group. Vouchers that cover the privileges stay. */
+/** Returns the vouchers after a confirmation of the settings, and of entries that give the group. Vouchers that cover the privileges stay. */
 function confirmedVouchers(row: Connection, { vouchedBy, privileges, group }: Confirmation): Vouched {
   const ofSettings = raised(row.vouchedBy, vouchedBy, privileges);
   const groupVouchers = row.mapping.groups?.values.map((one) => {
@@ -58,13 +58,13 @@ function confirmedVouchers(row: Connection, { vouchedBy, privileges, group }: Co
   return { ...(ofSettings && { vouchedBy: ofSettings }), ...(groupVouchers && { groupVouchers }) };
 }
 
-/** Returns the voucher of an entry of the mapping, limited by that of the settings. */
+/** Returns the voucher of a mapping entry, limited by the voucher of the settings. */
 export const voucherOf = (connection: Connection, one: Entry): Voucher | undefined =>
   weaker(ofEntry(connection, one), connection.vouchedBy);
 
 /**
- * Returns a warning for each entry of the mapping whose group the connection gives to nobody until an administrator confirms it. The answer of the admin API
- * has them, because a write of such an entry is no mistake.
+ * Returns a warning for each mapping entry whose group the connection gives to nobody until an administrator confirms the group. The admin API answers with
+ * warnings instead of an error, because such an entry may be intended.
  */
 export async function findUnconfirmedGroups(
   { directory, records: { ofInstance } }: ExtensionContext,
@@ -92,7 +92,7 @@ const revisionOf = ({ vouchedBy: _, groupVouchers: __, updatedAt: ___, version: 
 
 const meansOf = (connection: Connection) => ({ kind: KIND, tid: connection.tid, id: connection.id, revision: revisionOf(connection) });
 
-/** Connections as means: by their settings, which sign users in, and by their mappings to groups. Only operators write connections of the instance. */
+/** Creates the source of connections as means: settings sign users in, and mappings give groups. Only operators write connections of the instance. */
 export function createMeansSource(
   { records: { collection, ofInstance }, service: { now } }: ExtensionContext,
   lookup: ConnectionLookup,

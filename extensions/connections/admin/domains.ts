@@ -1,14 +1,15 @@
-/** Domains are of one connection each. */
+/** Domains of connections. A domain belongs to one connection. */
 import { type ExtensionContext, IdpError } from '../../../lib/extension-door.js';
 import type { ConnectionLookup } from '../lookup.js';
 import { domains } from '../records.js';
 
 /**
- * Milliseconds in which a connection must be written after it took a domain. If a process pauses for longer, the domain may be lost: see {@link lostDomain}.
+ * Milliseconds in which a connection must be written after it took a domain. If a node pauses for longer, the connection may lose the domain: see
+ * {@link lostDomain}.
  */
 const SETTLED_MS = 60_000;
 
-/** Takes the domains for the connection, which is written next. @throws IdpError `conflict`; then none was taken. */
+/** Takes the domains for the connection. Write the connection next. @throws IdpError `conflict`; then no domain was taken. */
 export async function takeDomains(
   { records: { collection, collectionOfAllTenants }, service: { now } }: ExtensionContext,
   lookup: ConnectionLookup,
@@ -23,14 +24,14 @@ export async function takeDomains(
     throw new IdpError('conflict', { path: `/domains/${index}` });
   }
 
-  /** A domain is free if its holder was removed or gave it up. A holder that took the domain in the last minute may not be written yet. */
+  /** Takes a domain if it is free: its holder was removed or gave it up. A holder that took the domain in the last minute may not be written yet. */
   async function take(domain: string): Promise<boolean> {
     const has = async (connectionId: string): Promise<boolean> => (await lookup.get(connectionId))?.domains.includes(domain) === true;
     let former: string | undefined;
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const inserted = await rows.insert({ connectionId: id, takenAt: now() }, { id: domain }).catch(IdpError.unless('conflict'));
       if (inserted) {
-        // The former holder may have been written after it was read. Then either it finds that it lost the domain, or it is found here.
+        // The former holder may have been written after this read. Then either that write or this check detects the conflict.
         if (former !== undefined && (await has(former))) {
           await rows.remove(domain).catch(IdpError.unless('not_found'));
           return false;
@@ -48,7 +49,7 @@ export async function takeDomains(
   }
 }
 
-/** Returns the index of the first domain that another connection has taken since. Call it after the connection was written. */
+/** Returns the index of the first domain that another connection has taken since. Call it after the write of the connection. */
 export async function lostDomain(
   { records: { collectionOfAllTenants } }: ExtensionContext,
   { id, domains: own }: { readonly id: string; readonly domains: readonly string[] },

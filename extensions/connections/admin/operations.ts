@@ -1,8 +1,8 @@
 /**
  * Connections as resources of the admin API, of a tenant and of the instance, and as records of a seed.
  *
- * `operations` and `seed` are the two ways in, and both write by `writes`. `rules` says what a connection has to be and completes it by its preset,
- * `schemas` which form it has, `domains` gives a domain to one connection. Nothing here speaks with a provider: `upstream/` does.
+ * `operations` and `seed` are the two entrances, and both write by `writes`. `rules` adds the defaults of the preset and checks the connection. `schemas` has
+ * the forms, and `domains` gives each domain to one connection. This folder sends no request to a provider: `upstream/` does.
  */
 import {
   defineErrors,
@@ -61,7 +61,7 @@ export function connectionOperations(parts: Parts): readonly Operation[] {
 type Answer = Static<typeof ConnectionItem>;
 type WithBody<Body> = Request & { readonly body: Body };
 
-/** The work of the operations, for connections of a tenant and of the instance. */
+/** Handlers of the operations, for connections of a tenant and of the instance. */
 class ConnectionAdministration {
   readonly #context: ExtensionContext;
   readonly #writes: ConnectionWrites;
@@ -144,14 +144,14 @@ class ConnectionAdministration {
     return { by: request.by, vouchedBy: await request.directory.means.voucher(this.#placeOf(request).tid) };
   }
 
-  /** Checks the caller, because a connection that the caller controls can sign in any user of the tenant. @throws IdpError `connection_privileged` */
+  /** Checks the caller, because the writer of a connection can sign in as any user of the tenant. @throws IdpError `connection_privileged` */
   async #checkPrivileges(request: Request): Promise<void> {
     const { tid } = this.#placeOf(request);
     const { privileges } = this.#context.directory;
     if (!(await privileges.mayBecomeAnyone(request.administrator, tid))) throw errors('connection_privileged');
   }
 
-  /** The item with its warnings. Warnings are not part of the record, because warnings change when a provider or a group changes. */
+  /** Returns the item with its warnings. `If-Match` ignores warnings, because they change when a provider or a group changes. */
   async #itemOf(row: Connection): Promise<Answer> {
     const warnings = [...(row.warnings ?? []), ...(await findUnconfirmedGroups(this.#context, row))];
     return { ...this.#view(row), ...(warnings.length > 0 && { warnings }) };
@@ -171,7 +171,10 @@ class ConnectionAdministration {
   }
 }
 
-/** Whose domain it is, only the operator has seen; and a name of one's own choice could be another tenant's. */
+/**
+ * Refuses an id and domains from a caller who administers one tenant. Only the operator checks who owns a domain, and a chosen id could be the name of another
+ * tenant. @throws IdpError `operator_required`
+ */
 function checkOperator({ administrator: { ofAllTenants } }: Request, { id, domains }: { id?: string; domains?: readonly string[] }): void {
   if (!ofAllTenants && (id !== undefined || domains !== undefined)) throw errors('operator_required');
 }

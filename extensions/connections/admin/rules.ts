@@ -1,4 +1,4 @@
-/** What a connection has to be, beyond its form, and what the presets make of what is left out. */
+/** Rules of connections beyond their form, and the defaults of the presets. */
 import { canParseUrl, type ExtensionContext, IdpError, isLoopback } from '../../../lib/extension-door.js';
 import { foldedDomain } from '../email-domains.js';
 import type { ConnectionFields } from '../records.js';
@@ -6,7 +6,7 @@ import { isProviderUrl } from '../upstream/provider.js';
 import { ownParameters } from '../upstream/request.js';
 import type { Form } from './schemas.js';
 
-/** What an administrator says, completed. */
+/** Members that an administrator sets, with defaults. */
 export type Described = Omit<ConnectionFields, 'secret' | 'keys' | 'vouchedBy' | 'groupVouchers' | 'createdAt' | 'updatedAt'>;
 
 const standardMapping: ConnectionFields['mapping'] = {
@@ -36,7 +36,7 @@ const GOOGLE = 'https://accounts.google.com';
 const ofPreset: Readonly<Record<ConnectionFields['preset'], Partial<Described>>> = {
   oidc: {},
   google: { issuer: GOOGLE },
-  /** Entra tells neither whether an address is verified nor one `sub` to all applications; `oid` is the person in the tenant. */
+  /** Entra does not say whether an address is verified. Its `sub` differs between applications; its `oid` identifies a user of the Entra tenant. */
   entra: {
     clientAuth: 'client_secret_post',
     subjectClaim: 'oid',
@@ -48,17 +48,17 @@ const ofPreset: Readonly<Record<ConnectionFields['preset'], Partial<Described>>>
 const entraHosts = ['https://login.microsoftonline.com', 'https://login.microsoftonline.us', 'https://login.partner.microsoftonline.cn'];
 const entraPath = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/v2\.0$/i;
 
-/** Claims that others than the provider can choose, or that people share: none of them says who somebody is. */
+/** Claims that a user can choose, or that several users can share. None of them identifies a user. */
 const namesNobody: ReadonlySet<string> = new Set(['email', 'preferred_username', 'upn', 'unique_name', 'name', 'nickname', 'phone_number']);
 
 /**
- * Returns the issuer in a text that was pasted: the address of the discovery document is the issuer and a fixed ending.
+ * Returns the issuer in a pasted text, which may be the address of the discovery document: the issuer and a fixed ending.
  * @see OpenID Connect Discovery §4.1
  */
 const issuerIn = (pasted: string): string =>
   pasted.replace(/^[\s\ufeff]+|[\s\ufeff]+$/g, '').replace(/\/\.well-known\/openid-configuration\/?$/, '');
 
-/** With what the preset says of the rest. @throws IdpError `invalid_record` */
+/** Returns the connection with the defaults of its preset. @throws IdpError `invalid_record` */
 export function described(
   { id: _, clientSecret: __, ...given }: Form & { readonly id?: string },
   { service: { production }, http: { fetchProblem } }: Pick<ExtensionContext, 'service' | 'http'>,
@@ -71,7 +71,7 @@ export function described(
   return checked({ ...defaults, ...ofPreset[preset], ...given, preset, issuer }, production);
 }
 
-/** @throws IdpError `invalid_record` */
+/** Returns the connection with folded domains and, for Entra, with the required claim `tid`. @throws IdpError `invalid_record` */
 export function checked(given: Described, production: boolean): Described {
   const { preset, issuer, parameters, renamed, subjectClaim } = given;
   const { protocol, hostname, pathname, search, hash } = canParseUrl(issuer) ? new URL(issuer) : new URL('none://none');
@@ -102,7 +102,7 @@ export function checked(given: Described, production: boolean): Described {
   return { ...given, domains: [...new Set(domains)], requiredClaims: [...ofTenant, ...others] };
 }
 
-/** New users are of one tenant, and so are groups. @throws IdpError `invalid_record` */
+/** Checks the tenant of new users, and that the mapped groups are of that tenant. @throws IdpError `invalid_record` */
 export async function checkReferences(
   { directory, records: { ofInstance } }: ExtensionContext,
   tid: string,

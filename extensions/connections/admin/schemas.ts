@@ -1,11 +1,11 @@
-/** What the operations of connections take and answer. */
+/** Schemas of the requests and answers of the operations. */
 import { type Static, strict, Type } from '../../../lib/extension-door.js';
 import { connectionFields as fields, warnings } from '../records.js';
 
 const secret = () => Type.String({ minLength: 1, maxLength: 1000, pattern: '^[ -~]+$', description: 'Never answered' });
 const id = () => Type.String({ pattern: '^[a-z][a-z0-9-]{1,59}$', description: 'The `idp` of its sign-ins' });
 
-/** All with a default, by the preset. */
+/** Members with a default, which depends on the preset. */
 const changeable = {
   status: Type.Optional(fields.status),
   clientAuth: Type.Optional(fields.clientAuth),
@@ -65,5 +65,5 @@ export const ConnectionItem = Type.Object(
   { $id: 'Connection', ...strict },
 );
 
-/** What a seed gives: a connection of the tenant that it names, or of the instance. */
+/** Connections of a seed. A connection without `tenant` is of the instance. */
 export const seedForm = Type.Array(Type.Object({ id: id(), tenant: Type.Optional(Type.String()), ...made }, strict));

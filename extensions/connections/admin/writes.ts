@@ -1,4 +1,4 @@
-/** Connections as they are written, by the admin API and by a seed. */
+/** Writes of connections, for the admin API and for a seed. */
 import { type Attribution, type ExtensionContext, IdpError, present, type Voucher } from '../../../lib/extension-door.js';
 import type { ConnectionLookup } from '../lookup.js';
 import { METHOD } from '../people/openings.js';
@@ -9,12 +9,12 @@ import { giveUpDomains, lostDomain, takeDomains } from './domains.js';
 import { checked, type Described, wrong } from './rules.js';
 
 export interface Place {
-  /** Of a tenant, or `ofInstance`. */
+  /** Id of the tenant, or `ofInstance`. */
   readonly tid: string;
   readonly id: string;
 }
 
-/** The place of a new connection. */
+/** Place of a new connection. */
 export interface NewPlace extends Place {
   /** ISO 8601. @default now */
   readonly createdAt?: string;
@@ -48,7 +48,10 @@ export class ConnectionWrites {
     this.#secrets = secrets;
   }
 
-  /** @throws IdpError `invalid_record`; `conflict` when a method, a connection or a trusted client has the id, or another connection a domain. */
+  /**
+   * Creates a connection.
+   * @throws IdpError `invalid_record`; `conflict` if a method, a connection or a trusted client has the id, or another connection has a domain
+   */
   async create(
     { createdAt = this.#now(), ...place }: NewPlace,
     given: Described,
@@ -72,14 +75,14 @@ export class ConnectionWrites {
     try {
       return await this.#insert(place, fields, by);
     } catch (error) {
-      // After a timeout the store may still create the connection, so it keeps its domains. If the store does not, the domains are free nevertheless.
+      // After a timeout the store may still create the connection, so its domains stay taken. If the store does not create it, the domains are free anyway.
       const isMadeYet = IdpError.is(error, 'store_unavailable') || (await this.#lookup.get(id)) !== undefined;
       if (!isMadeYet) await giveUpDomains(this.#context, id, given.domains);
       throw IdpError.is(error, 'conflict') && error.details.path === undefined ? new IdpError('conflict', { path: '/id' }) : error;
     }
   }
 
-  /** @throws IdpError `not_found`, `invalid_record`, `conflict` */
+  /** Changes a connection. @throws IdpError `not_found`, `invalid_record`, `conflict` */
   async update(place: Place, patch: Readonly<Record<string, unknown>>, { by, vouchedBy }: Writer): Promise<Connection> {
     const { production } = this.#context.service;
     const before = await this.#require(place);
@@ -127,14 +130,14 @@ export class ConnectionWrites {
 
   async remove(place: Place, by: Attribution): Promise<void> {
     const rows = this.#rowsOf(place);
-    // The domains of a connection that cannot be read are free for the next connection that takes them.
+    // If the connection cannot be read, its domains are free for the next connection that takes them.
     const { domains = [] } = (await rows.get(place.id)) ?? {};
     await rows.remove(place.id, event('ConnectionRemoved', place, by));
     await this.#context.directory.idpNames.release(place.id, 'connection');
     await giveUpDomains(this.#context, place.id, domains);
   }
 
-  /** Writes a new connection while nobody else can take its id. */
+  /** Writes a new connection, and holds its id against clients with `trustedLoginHint`. @throws IdpError `conflict` */
   #insert(place: Place, fields: ConnectionFields, by: Attribution): Promise<Connection> {
     const { id } = place;
     const rows = this.#rowsOf(place);
@@ -147,14 +150,14 @@ export class ConnectionWrites {
         throw new IdpError('conflict', { path: `/domains/${lost}` });
       },
       undo: async () => {
-        // After a timeout, another request may have made the connection that is there.
+        // After a timeout, another request may have created the stored connection.
         if ((await rows.get(id))?.createdAt !== fields.createdAt) return;
         await rows.remove(id, event('ConnectionRemoved', place, by));
       },
     });
   }
 
-  /** Writes a connection that becomes active. Its id may name no method and no trusted client by now. */
+  /** Writes a connection that becomes active, and holds its id, which a client may have got since. @throws IdpError `conflict` */
   #enable(place: Place, change: (row: Connection) => Connection, by: Attribution): Promise<Connection> {
     const disabled = (current: Connection) => ({ ...current, status: 'disabled' as const });
     return this.#context.directory.idpNames.hold(place.id, 'connection', {
@@ -163,7 +166,7 @@ export class ConnectionWrites {
     });
   }
 
-  /** Removes a domain from the connection that another connection has taken since. @throws IdpError `conflict` */
+  /** Removes from the connection a domain that another connection has taken since. @throws IdpError `conflict` */
   async #checkDomains(
     place: Place,
     { added, all }: { readonly added: readonly string[]; readonly all: readonly string[] },
@@ -185,7 +188,7 @@ export class ConnectionWrites {
     return row;
   }
 
-  /** With a key where it needs one; a secret that is not used any more goes. */
+  /** Returns the connection with the key or secret of its `clientAuth`, and without the other. Generates a key if the newest key has another algorithm. */
   async #withMeans(id: string, row: ConnectionFields): Promise<ConnectionFields> {
     const { secret, ...rest } = row;
     if (row.clientAuth !== 'private_key_jwt') return { ...rest, keys: [], ...present({ secret }) };
@@ -211,7 +214,7 @@ function checkAuth({ clientAuth }: Pick<ConnectionFields, 'clientAuth'>, hasSecr
   if (clientAuth !== 'private_key_jwt' && !hasSecret) throw wrong('/clientSecret', `a secret with ${clientAuth}`);
 }
 
-/** Returns the connection with the patch, in which null removes a member. @throws IdpError `invalid_record` */
+/** Returns the connection with the patch applied. Null removes a member. @throws IdpError `invalid_record` */
 function patched(row: Connection, patch: Readonly<Record<string, unknown>>, production: boolean): Connection {
   const next: Record<string, unknown> = { ...row };
   for (const [name, value] of Object.entries(patch)) {

@@ -1,12 +1,12 @@
 /**
  * Accounts that an identity at a provider opens.
  *
- * An identity opens an account because it was recorded for it: by an administrator, by a new account that the connection made, or by the person, who
- * signed in to the account. No e-mail address and no user name opens one. A linked account is opened by its parent's identities, as by its password.
+ * An identity opens an account if it was recorded for the account: by an administrator, by the connection that created the account, or by the person after
+ * a sign-in to the account. No e-mail address and no user name opens an account. The identities of a parent open its linked accounts, as its password does.
  *
- * An identity of a connection of the instance can be recorded by the administrator of any tenant. Such a record is a claim: it opens the account where the
- * sign-in is held to the account's tenant, or after the person said that the account is theirs. A claim never prevents connecting an account, or a new
- * account in another tenant.
+ * The administrator of any tenant can record an identity of a connection of the instance. Such a record is a claim. A claim opens the account if the sign-in
+ * is restricted to the account's tenant, or after the person acknowledges the account. A claim never prevents the linking of an account, or a new account in
+ * another tenant.
  */
 import { type Account, attributionOf, type ExtensionContext, type SignInRef } from '../../../lib/extension-door.js';
 import { isFor } from '../lookup.js';
@@ -17,18 +17,21 @@ import { allows, isOpen, type Narrowed, nothingFor, type Opening, Openings } fro
 
 export interface People {
   /**
-   * The accounts that the person may sign in to here, at least one. Claims come last.
+   * Returns the accounts to which the person may sign in here, at least one. Claims come last.
    * @param withoutClaims whether the person said that none of the claims is theirs. @default false
    * @throws RefusedAnswer
    */
   accountsOf(connection: Connection, upstream: Upstream, narrowed: Narrowed, withoutClaims?: boolean): Promise<readonly Opening[]>;
   /** Returns the ways in which identities of the connection open the account here, as they are recorded now. */
   openingsOf(connection: Connection, account: Account, narrowed: Narrowed): readonly Opening[];
-  /** Whether the writers of the identity, of the settings of the connection, and of the account link of a linked account held all privileges that the account has. */
+  /**
+   * Whether all writers held the privileges that the account has: the writers of the identity, of the settings of the connection, and of the account link of a
+   * linked account.
+   */
   opens(opening: Pick<Opening, 'account' | 'identity'>): Promise<boolean>;
-  /** Records that the person says that the account is theirs. Returns the account, or undefined if the identity was removed meanwhile. */
+  /** Records that the person acknowledges the account. Returns the account; undefined if the identity was removed since. */
   acknowledge(connection: Connection, opening: Opening): Promise<Account | undefined>;
-  /** Whether the person may record the identity for the account that they signed in to. */
+  /** Whether the person may record the identity for the account to which the person signed in. */
   mayLink(connection: Connection, subject: string, account: Account): Promise<boolean>;
   /** Records the identity for the account. @param signedInBy the sign-in to the account */
   link(connection: Connection, subject: string, account: Account, signedInBy: SignInRef): Promise<void>;
@@ -76,7 +79,7 @@ export function createPeople(context: ExtensionContext): People {
     },
 
     async link({ id }, subject, { person, tenant }, signedInBy) {
-      // The person proved no more than the identity by which they signed in.
+      // The person proved only the identity of this sign-in.
       const vouchedBy = await directory.means.ofSignIn(signedInBy, { person, tenant });
       const { users } = directory.as(attributionOf({ oid: person.user.id }), vouchedBy).forTenant(tenant.id);
       await users.addIdentity(person.user.id, { idp: id, subject });

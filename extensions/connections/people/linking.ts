@@ -1,6 +1,6 @@
 /**
- * A person connects an identity to the account that they have: they proved the identity at the provider, and sign in to the account, by the pages and
- * requirements of every sign-in. Then they are asked, and then the identity is recorded.
+ * Linking of an identity to an account that the person has. The person proves the identity at the provider, and signs in to the account by the pages and
+ * requirements of every sign-in. Then a page asks for confirmation, and the identity is recorded.
  */
 import type { Context } from 'koa';
 import {
@@ -33,10 +33,10 @@ interface ReturnState {
 }
 
 const PREFIX = 'connections:';
-/** Seconds that a sign-in to the account may be old. */
+/** Maximum seconds since the sign-in to the account. */
 const FRESH_SECONDS = 900;
 
-/** For the pages, the sign-in is one to the application that the person wanted to get to. */
+/** Returns the id of the internal client for the sign-in to the account. Its pages show the application that started the sign-in. */
 const applicationOf = (connectionId: string, clientId: string): string => `${PREFIX}${connectionId}/${clientId}`;
 
 export function createApplications(
@@ -75,7 +75,7 @@ export class AccountLinking {
     this.#choice = choice;
   }
 
-  /** Has the person sign in to their account. */
+  /** Sends the person to the sign-in to their account. */
   async begin(ctx: Context, interaction: Interaction): Promise<void> {
     const name = formField(ctx, 'stranger');
     const pending = await this.#pendingLink(interaction, name);
@@ -83,7 +83,7 @@ export class AccountLinking {
     await this.#toSignIn(ctx, interaction, pending.connection, name, { prompt: 'login', ...tenantOf(interaction) });
   }
 
-  /** Goes on after the sign-in to the account. */
+  /** Continues after the sign-in to the account. */
   async returned(ctx: Context): Promise<void> {
     const { service, signIn } = this.#context;
     const answer = await signIn.answer(ctx);
@@ -93,7 +93,7 @@ export class AccountLinking {
     redirectByGet(ctx, service.url(`${service.own}/interaction/${uid}${step}`));
   }
 
-  /** Asks whether the identity and the account are to be connected. */
+  /** Asks whether to link the identity to the account. */
   async ask(ctx: Context): Promise<void> {
     const interaction = await this.#context.signIn.interactions.load(ctx);
     if (!interaction) return;
@@ -105,14 +105,14 @@ export class AccountLinking {
     await this.#pages.confirm(ctx, interaction, connection, { account, label: stranger.label, stranger: name });
   }
 
-  /** Records the identity for the account, and signs in to it. */
+  /** Records the identity for the account, and signs in to the account. */
   async take(ctx: Context, interaction: Interaction): Promise<void> {
     const name = formField(ctx, 'stranger');
     const proven = await this.#provenHere(ctx, interaction, name);
     if (!proven) return;
     const { connection, stranger, account, signedInBy } = proven;
     const { subject } = stranger;
-    // Another user may have signed in since the page.
+    // Another user may have signed in since the page was shown.
     if (account.person.user.id !== formField(ctx, 'oid')) return redirectByGet(ctx, this.#pages.stepUrl(interaction, '?restart=yes'));
     if (!(await this.#people.mayLink(connection, subject, account))) return this.#pages.notLinked(ctx, interaction, connection);
     await this.#people.link(connection, subject, account, signedInBy);
@@ -126,12 +126,12 @@ export class AccountLinking {
     return stranger && isActive(connection) ? { stranger, connection } : undefined;
   }
 
-  /** The stranger of a step, and the account to connect. Undefined once the browser was sent on: to the second factor, or to a new sign-in. */
+  /** Returns the identity of the step, and the account to link. Undefined if the browser was redirected: to the second factor, or to a new sign-in. */
   async #provenHere(ctx: Context, interaction: Interaction, name: string) {
     const { signIn } = this.#context;
     const pending = await this.#pendingLink(interaction, name);
     const here = pending && (await signIn.current(ctx));
-    // An incomplete sign-in goes on where it stopped, for example at the second factor.
+    // An incomplete sign-in continues where it stopped, for example at the second factor.
     if (pending && !here) return void (await this.#toSignIn(ctx, interaction, pending.connection, name, tenantOf(interaction)));
     if (!pending || !here || !this.#isForLink(here, pending.connection))
       return void redirectByGet(ctx, this.#pages.stepUrl(interaction, '?restart=yes'));
@@ -141,7 +141,7 @@ export class AccountLinking {
     return void (await this.#toSignIn(ctx, interaction, pending.connection, name, ask));
   }
 
-  /** Whether the user signed in to connect their account: a moment ago, and not by this connection. */
+  /** Whether the user signed in to link the account: recently, and not by this connection. */
   #isForLink({ authTime, idp }: BrowserSignIn, { id }: Connection): boolean {
     return authTime >= this.#context.service.now() / 1000 - FRESH_SECONDS && idp !== id;
   }

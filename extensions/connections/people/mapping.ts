@@ -1,4 +1,4 @@
-/** Claims of a provider as fields of a person here. */
+/** Mapping of a provider's claims to fields, user names and groups. */
 import { createHash } from 'node:crypto';
 import {
   cleanText,
@@ -20,7 +20,7 @@ import { voucherOf } from '../vouchers.js';
 const personFields = ['givenName', 'familyName', 'email', 'phoneNumber', 'pictureUrl', 'externalId'] as const;
 type PersonField = (typeof personFields)[number];
 
-/** The kind of text of each field. */
+/** Kind of text of each field. */
 const kinds: Readonly<Record<PersonField, TextKind>> = {
   givenName: 'personName',
   familyName: 'personName',
@@ -34,7 +34,7 @@ const kinds: Readonly<Record<PersonField, TextKind>> = {
 const mayFill = (field: PersonField, value: string): boolean =>
   problemsOf(recordForms.person[field], value).length === 0 && (field !== 'pictureUrl' || /^[^\s]{1,2000}$/.test(value));
 
-/** Returns a claim without invisible characters and U+FFFD. U+FFFD stands for a letter that the provider has lost, and a sign-in cannot restore it. */
+/** Returns a claim without invisible characters and U+FFFD. U+FFFD stands for a letter that the provider has lost. */
 export const textOf = (claims: Claims, claim: string | undefined, kind: TextKind): string | undefined => {
   const value = claim === undefined ? undefined : ownMember(claims, claim);
   return (typeof value === 'string' && cleanText(kind, value.slice(0, LONGEST).replaceAll('\ufffd', ''))) || undefined;
@@ -47,7 +47,7 @@ const isClean = (claims: Claims, claim: string | undefined, value: string): bool
 /** Maximum characters of a claim that are read. Every field is shorter. */
 const LONGEST = 4096;
 
-/** The fields that the claims fill. @param which those that a sign-in changes, or all */
+/** Returns the fields that the claims fill. @param which all fields, or the fields that a later sign-in updates */
 export function fieldsOf(mapping: Mapping, claims: Claims, which: 'all' | 'updated'): Partial<Record<PersonField, string>> {
   return Object.fromEntries(
     personFields.flatMap((field) => {
@@ -60,12 +60,12 @@ export function fieldsOf(mapping: Mapping, claims: Claims, which: 'all' | 'updat
   );
 }
 
-/** Whether the provider says that the address is the person's. */
+/** Whether the provider says that it verified the address. */
 export const isVerified = (claims: Claims): boolean => claims.email_verified === true || claims.email_verified === 'true';
 
 /**
- * Whether the address of a user is verified by the connection: its provider says so of the claim `email`, and the connection is of the instance, or has the
- * domain. Only an operator gives domains to connections.
+ * Whether the connection verifies the address of a user. The provider must say so of the claim `email`, and the connection must be of the instance or have
+ * the domain. Only an operator gives domains to connections.
  */
 export const provesEmail = (
   { tid, domains }: Pick<Connection, 'tid' | 'domains'>,
@@ -79,12 +79,12 @@ export const provesEmail = (
   (tid === ofInstance || domains.includes(domainOf(address) ?? ''));
 
 const isUserName = (text: string): boolean => problemsOf(recordForms.user.properties.userName, text).length === 0;
-/** A subject that differs from all other subjects also as a part of a user name, because user names are compared without case. */
+/** A subject that stays unique as a part of a user name, although user names are compared without case. */
 const plainSubject = /^[a-z0-9._-]{1,100}$/;
-/** A hash in place of a subject. A subject that looks like one is hashed too, because it would get the user name of another subject otherwise. */
+/** A hash in place of a subject. A subject in the form of a hash is hashed too. Otherwise it could get the user name of another subject. */
 const hashedSubject = /^[0-9a-f]{32}$/;
 
-/** The user name of a new user: its claim, else the address, else a name made of the connection and the subject, which every provider tells. */
+/** Returns the user name of a new user: the mapped claim, else the address, else a name of the connection and the subject, which every provider sends. */
 export function userNameOf({ id, mapping }: Pick<Connection, 'id' | 'mapping'>, { claims, subject }: Pick<Upstream, 'claims' | 'subject'>) {
   const isWhole = (claim: string | undefined): boolean => claim !== undefined && !String(ownMember(claims, claim)).includes('\ufffd');
   const name = isWhole(mapping.userName?.claim) ? textOf(claims, mapping.userName?.claim, 'userName') : undefined;
@@ -97,7 +97,7 @@ export function userNameOf({ id, mapping }: Pick<Connection, 'id' | 'mapping'>, 
   return { userName: `${id}.${part}`, isSent: false };
 }
 
-/** What the person is called there, for a page. */
+/** Returns the name of the person at the provider, for a page. */
 export const labelOf = (mapping: Mapping, claims: Claims, subject: string): string => {
   const label =
     textOf(claims, mapping.email?.claim, 'address') ??
@@ -108,9 +108,9 @@ export const labelOf = (mapping: Mapping, claims: Claims, subject: string): stri
 };
 
 /**
- * The groups of a user after a sign-in. The user keeps groups that are not mapped, and gets those that the claim names. A group that has privileges is given
- * only where the writers of the mapping and of the identity vouch for them.
- * @param identity the voucher of the identity that signs in
+ * Returns the groups of a user after a sign-in. The user keeps groups that are not mapped, and gets the groups that the claim names. A group with privileges
+ * is given only if the writers of the mapping and of the identity vouch for the privileges.
+ * @param identity voucher of the identity that signs in
  */
 export async function groupsFor(
   { directory, service: { logger } }: ExtensionContext,
@@ -139,12 +139,12 @@ export async function groupsFor(
   return [...new Set([...others, ...given])];
 }
 
-/** A linked account gets no groups from a connection, because the identity is the parent's. */
+/** Refuses groups for a linked account, because the identity is the parent's. @throws IdpError `already_linked` */
 function checkOwner({ user }: PersonWithUser): void {
   if (user.parentUserId !== undefined) throw new IdpError('already_linked');
 }
 
-/** Brings the fields that the mapping marks up to what the provider says; never the user name, and groups only where they are mapped. */
+/** Updates the fields and groups that the mapping marks with `update`, and `emailVerified`. The user name never changes. */
 export async function updatePerson(
   context: ExtensionContext,
   connection: Connection,
@@ -172,11 +172,11 @@ export async function updatePerson(
     const isKnown = fields.email === person.email && person.user.emailVerified;
     if (!isKnown && provesEmail(connection, ofInstance, claims, fields.email))
       await tenant.users.update(person.user.id, { emailVerified: true }, ({ email }) => {
-        // Another request has changed the address since.
+        // Another request may have changed the address since.
         if (email !== fields.email) throw new IdpError('conflict');
       });
   } catch (err) {
-    // Who may sign in signs in, though a field of theirs cannot be written.
+    // A failed update does not prevent the sign-in.
     logger.warn({ err, connection: connectionId, user: person.user.id }, 'what a provider says of a user could not be kept');
   }
 }

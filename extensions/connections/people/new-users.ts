@@ -1,4 +1,4 @@
-/** New users, of identities that nobody here has yet. */
+/** New users for identities that open no account. */
 import { type Account, type ExtensionContext, IdpError, ownMember, type PersonNames } from '../../../lib/extension-door.js';
 import type { Connection } from '../records.js';
 import { type Claims, RefusedAnswer, type Upstream } from '../upstream/answer.js';
@@ -16,14 +16,14 @@ export class NewUsers {
     this.#names = context.keys.seal('connections user name');
   }
 
-  /** Creates a user in the connection's tenant of new users. Of two answers at once, one creates it. @throws RefusedAnswer */
+  /** Creates a user in the connection's tenant of new users. Of two concurrent answers, one creates the user. @throws RefusedAnswer */
   async create(connection: Connection, upstream: Upstream, narrowed: Narrowed): Promise<Account> {
     const { subject } = upstream;
     const tid = await this.#checkMayCreate(connection, upstream, narrowed);
     try {
       await this.#createPerson(tid, connection, upstream, narrowed);
     } catch (error) {
-      // Two answers at once: the other one made the user.
+      // A concurrent answer may have created the user.
       const made = await this.#madeIn(tid, connection, subject);
       if (made) return made;
       if (IdpError.is(error, 'user_name_taken', 'conflict'))
@@ -40,7 +40,7 @@ export class NewUsers {
     return made;
   }
 
-  /** Returns the tenant of the new user. @throws RefusedAnswer */
+  /** Checks that the connection may create a user for the identity. Returns the tenant of the user. @throws RefusedAnswer */
   async #checkMayCreate(connection: Connection, { subject, claims }: Upstream, { tids }: Narrowed): Promise<string> {
     const { accounts, tenants } = this.#context.directory;
     const { id, createUsersIn: tid, requireVerifiedEmail } = connection;
@@ -103,7 +103,7 @@ export class NewUsers {
     return (await this.#openings.openedAccounts(connection, subject)).find(({ tenant }) => tenant.id === tid);
   }
 
-  /** Returns a user name that nobody can foresee. It is the same at each answer, so that two concurrent answers make one user. */
+  /** Returns a user name that nobody can predict. The name is the same for each answer, so that concurrent answers create one user. */
   #otherNameOf({ id }: Connection, subject: string): string {
     const [hash] = this.#names.hashes(JSON.stringify([id, subject]));
     return `${id}.${Buffer.from(hash, 'base64url').toString('hex').slice(0, 32)}`;

@@ -1,33 +1,33 @@
-/** Accounts that recorded identities open: which there are, which of them take a sign-in here, and which the person must first say to be theirs. */
+/** Accounts that recorded identities open: all of them, the ones that may sign in here, and the ones that the person must acknowledge first. */
 import { type Account, type ExtensionContext, type ExternalIdentity, type Interaction, isClaimed } from '../../../lib/extension-door.js';
 import { isFor } from '../lookup.js';
 import type { Connection } from '../records.js';
 import { RefusedAnswer, type Upstream } from '../upstream/answer.js';
 import { updatePerson } from './mapping.js';
 
-/** What of an interaction says whose accounts may be signed in to. */
+/** Members of an interaction that restrict the accounts of the sign-in. */
 export type Narrowed = Pick<Interaction, 'tids' | 'eventMetadata'>;
 
-/** An account, and the identity of its owner that opens it. */
+/** An account, and the identity that opens it. A linked account is opened by an identity of its parent. */
 export interface Opening {
   readonly account: Account;
   readonly identity: ExternalIdentity;
-  /** Whether the person must first say that the account is theirs. */
+  /** Whether the person must acknowledge the account first. */
   readonly isClaim: boolean;
   /** As in `SignIn`. */
   readonly heldTo?: string;
 }
 
-/** Maximum claimed accounts that a person is shown: first one of each tenant, then a second one of each. */
+/** Maximum claimed accounts on the page: first one account of each tenant, then a second one of each. */
 const MOST_CLAIMS = 100;
-/** Maximum claimed accounts of one tenant, so that its administrator hides no account of another tenant. */
+/** Maximum claimed accounts of one tenant, so that its administrator cannot hide accounts of other tenants. */
 const MOST_OF_TENANT = 10;
 /** Maximum claims of one tenant whose groups and linked accounts are read to find these accounts. */
 const MOST_READ = 50;
 
 export const isOpen = ({ person, tenant }: Account): boolean => person.user.status === 'active' && tenant.status === 'active';
 
-/** Whether an administrator recorded the identity for an account that is invited: the account becomes active by its first sign-in. */
+/** Whether the account is invited, and becomes active by its first sign-in with an identity that an administrator recorded. */
 export const isWaiting = ({ person, tenant, unmetPolicy }: Account): boolean =>
   person.user.status === 'invited' && tenant.status === 'active' && unmetPolicy === undefined;
 
@@ -45,7 +45,7 @@ export class Openings {
     this.#context = context;
   }
 
-  /** Returns the accounts that own their credentials, in tenants that the connection is for. */
+  /** Returns the accounts that have the identity, in tenants that may use the connection. A linked account has no identities of its own. */
   async recorded(connection: Connection, subject: string, narrowed: Narrowed): Promise<readonly Opening[]> {
     const { directory, records } = this.#context;
     const accounts = await directory.accounts.ofIdentity({ idp: connection.id, subject });
@@ -73,21 +73,24 @@ export class Openings {
       .map((identity) => this.#opening(connection, owner, account, identity, narrowed));
   }
 
-  /** Whether the writers of the identity, of the settings of the connection, and of the account link of a linked account held all privileges that the account has. */
+  /**
+   * Whether all writers held the privileges that the account has: the writers of the identity, of the settings of the connection, and of the account link of a
+   * linked account.
+   */
   async opens({ account, identity }: Pick<Opening, 'account' | 'identity'>): Promise<boolean> {
     const { means } = this.#context.directory;
     return (await means.opens(identity, (account.owner ?? account).person)) && means.admits(account);
   }
 
-  /** Returns the accounts whose identity opens all privileges of the account. */
+  /** Returns the openings for which {@link opens} is true. */
   async confirmed(openings: readonly Opening[]): Promise<readonly Opening[]> {
     const isOpened = await Promise.all(openings.map((one) => this.opens(one)));
     return openings.filter((_, index) => isOpened[index]);
   }
 
-  /** Returns the accounts that claims open here. The claims of one tenant hide no account of another. */
+  /** Returns the accounts that claims open here. Claims of one tenant cannot hide accounts of another tenant. */
   async claimed(connection: Connection, claims: readonly Opening[], narrowed: Narrowed): Promise<readonly Opening[]> {
-    // Claims that cannot open an account here are not read, and do not count against the maximum.
+    // Claims that cannot open an account here are not read, and do not count towards the maximum.
     const possible = claims.filter(
       ({ account }) =>
         (isOpen(account) && account.person.user.isParent) ||
@@ -100,7 +103,7 @@ export class Openings {
     return turns.flat().slice(0, MOST_CLAIMS);
   }
 
-  /** Returns the accounts that are no claims, activated and brought up to what the provider says. @throws RefusedAnswer */
+  /** Returns the accounts that openings without claims open here. Activates the owners, and updates them from the claims. @throws RefusedAnswer */
   async certain(
     connection: Connection,
     { claims }: Upstream,
@@ -117,13 +120,13 @@ export class Openings {
     return opened;
   }
 
-  /** Returns the account, active if an administrator recorded the identity for it while it was invited. */
+  /** Returns the account. Activates it first, if it was invited and an administrator recorded the identity for it. */
   async activated(account: Account, connection: Connection, identity: ExternalIdentity): Promise<Account> {
     if (!isWaiting(account) || !allows(account, connection)) return account;
     return { ...account, person: await this.#context.directory.acceptance.acceptIdentity(account.person, identity) };
   }
 
-  /** @param owner of the credentials of the account */
+  /** @param owner account that has the credentials of the account: its parent, or itself */
   #opening(connection: Connection, owner: Account, account: Account, identity: ExternalIdentity, { tids }: Narrowed): Opening {
     if (connection.tid !== this.#context.records.ofInstance || !isClaimed(owner, identity)) return { account, identity, isClaim: false };
     const tid = owner.tenant.id;
@@ -141,7 +144,7 @@ export class Openings {
     return opened.slice(0, MOST_OF_TENANT);
   }
 
-  /** Returns the accounts that the identities of these owners open here. If an owner's own account is among them, only such accounts. @throws RefusedAnswer */
+  /** Returns the accounts that the identities of the owners open here. Linked accounts are left out if an owner itself may sign in. @throws RefusedAnswer */
   async #fitting(connection: Connection, owners: readonly Opening[], narrowed: Narrowed): Promise<readonly Opening[]> {
     const { accounts } = this.#context.directory;
     const families = await Promise.all(
@@ -167,5 +170,5 @@ export function nothingFor(error: unknown): readonly Opening[] {
   throw error;
 }
 
-/** What `signIn.methods` of a tenant calls all connections. */
+/** Name of all connections in `signIn.methods` of a tenant. */
 export const METHOD = 'connections';

@@ -1,4 +1,4 @@
-/** The answer of a provider: whose it is, what it proves, and what of it is not believed. */
+/** Answers of providers: the exchange of the code, the checks of the ID token, and the identity that the answer proves. */
 
 import type { Configuration } from 'openid-client';
 import type { ExtensionContext } from '../../../lib/extension-door.js';
@@ -9,7 +9,7 @@ import { callbackPath } from './request.js';
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Why nobody is signed in: for the page. The log has the reason. */
+/** Kind of a refusal, for the page. The log has the reason. */
 export type Refusal =
   | ('cancelled' | 'failed' | 'mixUp' | 'over' | 'unknown' | 'wrongTenant' | 'unverified' | 'taken' | 'unavailable')
   | ('unconfirmed' | 'addressMissing');
@@ -24,16 +24,16 @@ export class RefusedAnswer extends Error {
   }
 }
 
-/** Who somebody is at the provider. */
+/** Identity of a person at the provider. */
 export interface Upstream {
   readonly subject: string;
   readonly claims: Claims;
   readonly amr: readonly string[];
-  /** When they signed in there, where that was asked for; else when the answer came. Milliseconds since the epoch. */
+  /** Time of the person's sign-in at the provider if the request had `max_age`, else of the answer. Milliseconds since the epoch. */
   readonly provenAt: number;
 }
 
-/** @throws RefusedAnswer */
+/** Exchanges the code of an answer, and returns the identity. @throws RefusedAnswer */
 export async function readAnswer(
   { service: { url, own, now } }: Pick<ExtensionContext, 'service'>,
   providers: Providers,
@@ -51,10 +51,10 @@ export async function readAnswer(
 }
 
 interface Answered {
-  /** Where the browser came back to. */
+  /** Redirect URI with the parameters of the answer. */
   readonly url: URL;
   readonly parameters: URLSearchParams;
-  /** When, in milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly answeredAt: number;
 }
 
@@ -76,7 +76,7 @@ async function read(
   const subject = ownMember(claims, connection.subjectClaim);
   if (typeof subject !== 'string' || subject === '' || subject.length > 1000)
     throw new RefusedAnswer('failed', `the claim ${connection.subjectClaim} names nobody`);
-  // The claims of a connection are cleaned, but several subjects would be one after cleaning. openid-client decodes bytes that are not UTF-8 as U+FFFD.
+  // Other claims are cleaned. A subject is not, because two subjects could be the same after cleaning. openid-client decodes invalid UTF-8 as U+FFFD.
   if (/[\p{Cs}\ufffd]/u.test(subject))
     throw new RefusedAnswer(
       'failed',
@@ -87,7 +87,7 @@ async function read(
       throw new RefusedAnswer('wrongTenant', `the claim ${claim} is another than the connection is for`);
   return { subject, claims, amr: ['external', ...(isMultiFactor(connection, idToken) ? ['mfa'] : [])], provenAt };
 
-  /** Whether anything is mapped that the ID token lacks, and may be at the userinfo endpoint. */
+  /** Whether the connection uses a claim that is missing in the ID token, and the provider has a userinfo endpoint. */
   function needsUserInfo({ mapping, subjectClaim, requiredClaims, requireVerifiedEmail }: Connection, idTokenClaims: Claims): boolean {
     const mapped = [...Object.values(mapping).map(({ claim }) => claim), subjectClaim, ...requiredClaims.map(({ claim }) => claim)];
     const all = [...mapped, ...(requireVerifiedEmail && mapping.email ? ['email_verified'] : [])];
@@ -97,7 +97,7 @@ async function read(
   }
 }
 
-/** Errors that say that the person went away, of OAuth and of brokers. @see RFC 6749 §4.1.2.1 */
+/** Errors of OAuth and of brokers after which the person did not sign in. @see RFC 6749 §4.1.2.1 */
 const cancelled: ReadonlySet<string> = new Set(['access_denied', 'user_cancelled', 'interaction_required', 'login_required']);
 
 /** Settings to compare if a claim of the ID token, or `iss` of the answer, differs from the connection. */
@@ -108,7 +108,7 @@ const settings: Readonly<Record<string, string>> = {
   issuer: 'compare issuer of the connection with the one that the provider publishes',
 };
 
-/** What `openid-client` found wrong. The error that the provider names counts only after `iss` and `state` were found right. */
+/** Turns an error of `openid-client` into a refusal. The provider's own error counts only after `iss` and `state` were checked. */
 const refuse =
   (parameters: URLSearchParams) =>
   (error: unknown): never => {
@@ -124,7 +124,7 @@ const refuse =
     throw new RefusedAnswer(isIssuer ? 'mixUp' : 'failed', reason, error);
   };
 
-/** @throws RefusedAnswer where the person had to sign in anew, and the provider does not say that they did. */
+/** Returns the time of the sign-in. @throws RefusedAnswer if the request had `max_age`, and the provider does not confirm a recent sign-in */
 function provenAtOf({ auth_time: authTime }: Claims, { sentAt, maxAge }: SentRequest, answeredAt: number): number {
   if (maxAge === undefined) return answeredAt;
   if (typeof authTime !== 'number') throw new RefusedAnswer('failed', 'the provider does not say when the person signed in');

@@ -1,4 +1,4 @@
-/** Discovery documents of providers: what of them is used, and why the rest is left out. @see OpenID Connect Discovery 1.0 §3 */
+/** Discovery documents of providers: the parts that are used, and warnings about invalid parts. @see OpenID Connect Discovery 1.0 §3 */
 import type { ServerMetadata } from 'openid-client';
 import type { Warnings } from '../records.js';
 
@@ -7,14 +7,14 @@ export class UnusableDocument extends Error {
   override readonly name = 'UnusableDocument';
 }
 
-/** Members with a URL that the service may call, or send a browser to, in the order in which it needs them. */
+/** Members whose URL the service calls, or sends a browser to, in the order of their use. */
 const required = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const;
 const optional = ['userinfo_endpoint', 'end_session_endpoint', 'pushed_authorization_request_endpoint'] as const;
 
 /**
  * Returns the document without invalid parts that no sign-in needs, and a warning for each.
- * @param isFit whether a provider may be at a URL
- * @throws UnusableDocument if a part is missing or invalid that each sign-in needs.
+ * @param isFit says whether a provider may have the URL
+ * @throws UnusableDocument if a part that each sign-in needs is missing or invalid
  */
 export function usableDocument(
   document: ServerMetadata,

@@ -1,6 +1,6 @@
 /**
- * Sign-out at the provider, where the connection asks for it: the browser goes by there, and from there to where it was to go. The client is named by its
- * `client_id`; no ID token is kept for the hint.
+ * Sign-out at the provider, if the connection has `endSession`. The browser visits the provider, and then continues to its target. The request names the
+ * client by `client_id`, because the service stores no ID token for `id_token_hint`.
  * @see OpenID Connect RP-Initiated Logout 1.0 §2
  */
 import { randomBytes } from 'node:crypto';
@@ -19,7 +19,7 @@ export function createUpstreamLogout(
 ): LogoutParticipant {
   return {
     async visit({ idp, act }, next) {
-      // Who acted as the user signed in there, and goes on as themself.
+      // The impersonator signed in at the provider, and stays signed in as themself.
       const connection = idp === 'local' || act ? undefined : await lookup.recent(idp);
       if (!isActive(connection) || !connection.endSession) return undefined;
       const { client, configuration } = await providers.get(connection);
@@ -33,7 +33,7 @@ export function createUpstreamLogout(
   };
 }
 
-/** Where the browser was to go; undefined for an address that was used, or that nobody made. */
+/** Returns the target of the browser; undefined if the `state` is unknown or was used. */
 export async function nextAfter({ records: { artifact } }: ExtensionContext, ctx: Context): Promise<string | undefined> {
   const { state } = ctx.query;
   const signOut =

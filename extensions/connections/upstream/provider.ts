@@ -1,7 +1,7 @@
 /**
- * The provider of a connection, as `openid-client` sees it: its discovery document and key set, read by guarded requests and remembered.
+ * Providers of connections, for `openid-client`: discovery documents and key sets, which are read by guarded requests and cached.
  *
- * `openid-client` is loaded with the first sign-in, because services without connections need none of it.
+ * `openid-client` is loaded at the first sign-in, because services without connections do not need it.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Configuration, CustomFetch } from 'openid-client';
@@ -22,21 +22,21 @@ export interface Provider {
   readonly client: OpenidClient;
   readonly configuration: Configuration;
   /**
-   * Runs with a configuration for one answer. An answer that is signed with a key which is not among the known ones has them read anew, however lately
-   * they were: a provider may have rotated since.
+   * Runs a function with a configuration for one answer. If the answer is signed with an unknown key, the key set is read again, even a recent one.
+   * The provider may have rotated its keys since.
    */
   withLatestKeys<T>(run: (configuration: Configuration) => Promise<T>): Promise<T>;
 }
 
-/** Milliseconds that a description holds for, and that a provider is left alone for after it failed. */
+/** Milliseconds for which a discovery document is cached, and for which a failed provider is not asked again. */
 const KNOWN_FOR_MS = 600_000;
 const FAILED_FOR_MS = 5_000;
 const TIMEOUT_MS = 5_000;
-/** Seconds that a key set has to be old before `openid-client` looks for a key that it lacks. */
+/** Minimum age of a key set in seconds before `openid-client` reads it again for an unknown key. */
 const KEYS_AGE_SECONDS = 60;
 const MAX_BYTES = 256 * 1024;
 const MOST = 1000;
-/** Seconds that the clocks of a provider and of this service may be apart. */
+/** Maximum difference between the clocks of a provider and of this service, in seconds. */
 export const CLOCK_TOLERANCE_SECONDS = 30;
 
 /**
@@ -52,7 +52,7 @@ function otherSpelling(issuer: string, error: unknown): string | undefined {
 
 interface Remembered {
   readonly version: number;
-  /** As `performance.now()` counts. */
+  /** Expiry, in the time of `performance.now()`. */
   until: number;
   readonly provider: Promise<Provider>;
 }
@@ -67,12 +67,12 @@ export class Providers {
     this.#secrets = secrets;
   }
 
-  /** Whether a browser may be sent there. */
+  /** Whether a browser may be sent to the URL. */
   isFit(url: string): boolean {
     return isProviderUrl(url, this.#context.service.production);
   }
 
-  /** Returns the provider of a connection. @throws Error if it is unreachable, or if its discovery document is unusable: {@link whyUnfit} says why */
+  /** Returns the provider of a connection. @throws Error if the provider or its discovery document cannot be used. {@link whyUnfit} returns the reason */
   get(connection: Connection): Promise<Provider> {
     const { id, version } = connection;
     const remembered = this.#remembered.get(id);
@@ -91,7 +91,7 @@ export class Providers {
     const client = await openidClient();
     const { now } = this.#context.service;
     const { clientId, issuer } = connection;
-    /** Settings that correct for the clock of this node, which `openid-client` reads. */
+    /** Metadata by which `openid-client` corrects the clock of this node. */
     const metadataNow = () => ({ [client.clockTolerance]: CLOCK_TOLERANCE_SECONDS, [client.clockSkew]: -secondsAhead(now) });
     const execute = [client.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : [])];
     const options = { execute, [client.customFetch]: this.#guardedFetch, timeout: TIMEOUT_MS / 1000 };
@@ -131,7 +131,7 @@ export class Providers {
     };
   }
 
-  /** A `fetch` that goes to public addresses alone, within bounds of time and size. */
+  /** Fetches by the guarded requests of the service, with limits of time and size. */
   readonly #guardedFetch: CustomFetch = async (url, { method, headers, body }) => {
     const answer = await this.#context.http.fetch(url, {
       method: method === 'POST' ? 'POST' : 'GET',
@@ -148,7 +148,7 @@ export class Providers {
     });
   };
 
-  /** Logs parts that are left out, once until they change, and keeps them for the answers of the admin API. Sign-ins do not wait for the write. */
+  /** Logs the warnings when they change, and stores them for the answers of the admin API. Sign-ins do not wait for the write. */
   #keepWarnings({ id, tid, warnings: before = [] }: Connection, warnings: Warnings): void {
     const {
       records: { collection },
@@ -180,7 +180,7 @@ export class Providers {
   }
 }
 
-/** Whether a provider may be at this URL: https, or outside production http at a loopback address. */
+/** Whether a provider may have this URL: https, or outside production http at a loopback address. */
 export function isProviderUrl(url: string, production: boolean): boolean {
   if (!canParseUrl(url)) return false;
   const parsed = new URL(url);

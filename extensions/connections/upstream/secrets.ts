@@ -1,4 +1,4 @@
-/** What a connection proves itself with at its provider: a secret that was given to it, or keys of its own. Both are kept encrypted. */
+/** Client secrets and keys by which a connection authenticates at its provider. Both are stored encrypted. */
 import { createHash, generateKeyPair, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { ExtensionContext } from '../../../lib/extension-door.js';
@@ -6,7 +6,7 @@ import type { Connection, StoredKey } from '../records.js';
 
 type Alg = StoredKey['alg'];
 
-/** A public key, as its provider registers it. */
+/** A public key, in the form in which a provider registers it. */
 export interface PublicJwk {
   readonly kid: string;
   readonly alg: Alg;
@@ -19,7 +19,7 @@ export interface ConnectionSecrets {
   /** @throws IdpError `undecipherable` */
   secretOf(connection: Pick<Connection, 'id' | 'secret'>): string | undefined;
   newKey(id: string, alg: Alg): Promise<StoredKey>;
-  /** The private key that assertions are signed with. @throws IdpError `undecipherable` */
+  /** Returns the private key that signs assertions. @throws IdpError `undecipherable` */
   signingKey(connection: Pick<Connection, 'id' | 'keys'>): Promise<{ readonly key: CryptoKey; readonly kid: string } | undefined>;
 }
 
@@ -33,7 +33,7 @@ const kinds = {
   ES256: { type: 'ec', options: { namedCurve: 'P-256' }, algorithm: { name: 'ECDSA', namedCurve: 'P-256' } },
 } as const;
 
-/** Old keys that are published beside the newest, because a provider may have remembered them. */
+/** Number of published keys: the newest key, and the one before it, because a provider may have cached the key set. */
 const KEPT_KEYS = 2;
 
 export const withKey = (keys: readonly StoredKey[], key: StoredKey): StoredKey[] => [key, ...keys].slice(0, KEPT_KEYS);
