@@ -1,17 +1,17 @@
-/** What the banner script is made from. */
+/** Values that the banner script contains. */
 export interface BannerScriptOptions {
-  /** The page on which the impersonation is ended. */
+  /** URL of the page that ends the impersonation. */
   readonly end: string;
-  /** Words by language; `{user}` stands for the user's name. */
+  /** Texts by language. `{user}` stands for the user's name. */
   readonly texts: Readonly<Record<string, { readonly named: string; readonly unnamed: string; readonly end: string }>>;
-  /** The language for who wants none of them. */
+  /** Language of a page that asks for none of these. */
   readonly fallback: string;
 }
 
 /**
- * The script that applications include: it shows who they were told that somebody acts as, on top of their page. It has nothing but what the application
- * gave its own element, reads no cookie and calls nobody. Names are text and never markup, and the look is set by properties, which a page's
- * `style-src` does not concern.
+ * Returns the script that applications include. The script shows at the top of the page that somebody impersonates the user. The script uses only the
+ * attributes of its own element. It reads no cookie and sends no request. Names are set as text, never as markup. The look is set by properties, because
+ * the page's `style-src` does not restrict properties.
  * @see Content Security Policy Level 3 §6.1.13
  */
 export const bannerScript = ({ end, texts, fallback }: BannerScriptOptions): string => `(function () {
@@ -61,6 +61,6 @@ export const bannerScript = ({ end, texts, fallback }: BannerScriptOptions): str
 })();
 `;
 
-/** A constant of the script, which cannot end it. */
+/** Returns a value as a literal of the script. The literal cannot end the script element, or a line. */
 const literal = (value: unknown): string =>
   JSON.stringify(value).replaceAll('<', '\\u003c').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');

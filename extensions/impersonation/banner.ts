@@ -1,9 +1,9 @@
-/** The script by which applications show that somebody acts as their user: the same for everybody. */
+/** The route of the script by which applications show that somebody impersonates their user. The script is the same for everybody. */
 import { hash } from 'node:crypto';
 import type { ExtensionContext, ExtensionRouter } from '../../lib/extension-door.js';
 import { bannerScript } from './banner-script.js';
 
-/** Seconds that browsers keep it. */
+/** Seconds for which browsers cache the script. */
 const KEPT_SECONDS = 3600;
 
 export function bannerRoutes(
@@ -22,7 +22,7 @@ export function bannerRoutes(
   const headers = {
     'Cache-Control': `public, max-age=${KEPT_SECONDS}`,
     ETag: `"${hash('sha256', script, 'base64url')}"`,
-    // Applications of other sites load it, those that isolate themselves too. @see HTML §7.1.4
+    // Applications of other sites load the script, also applications that are cross-origin isolated. @see HTML §7.1.4
     'Cross-Origin-Resource-Policy': 'cross-origin',
     'Content-Security-Policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
     'X-Content-Type-Options': 'nosniff',

@@ -1,10 +1,10 @@
-/** The page that says who acts as whom in this browser, and ends it. */
+/** The page that shows the impersonation of this browser, and ends it. */
 import type { Context } from 'koa';
 import { canParseUrl, type ExtensionContext, type ExtensionRouter, parametersOf, redirectByGet } from '../../lib/extension-door.js';
 import { idOf, type Lifecycle } from './lifecycle.js';
 import { Pages, type Problem } from './pages.js';
 
-/** Characters of a URI that a client may register. */
+/** Maximum characters of a URI that a client may register. */
 const LONGEST_URI = 2048;
 
 export function endPageRoutes(router: ExtensionRouter, context: ExtensionContext, lifecycle: Lifecycle): void {
@@ -17,7 +17,10 @@ export function endPageRoutes(router: ExtensionRouter, context: ExtensionContext
   const pages = new Pages(context);
   const path = `${own}/impersonation`;
 
-  /** Where an application may have people led back to: what it registered for a sign-out, or a page of where it takes responses. */
+  /**
+   * Returns the URL if the client may send the browser there after the end. The client registered the URL for the sign-out, or a redirect URI of the same
+   * origin.
+   */
   async function returnOf(clientId: string | undefined, wanted: string | undefined): Promise<string | undefined> {
     if (clientId === undefined || wanted === undefined || wanted.length > LONGEST_URI || !canParseUrl(wanted)) return undefined;
     const { protocol, origin, username, password } = new URL(wanted);
@@ -38,7 +41,7 @@ export function endPageRoutes(router: ExtensionRouter, context: ExtensionContext
     return { next, fields: next === undefined ? {} : { client_id: String(clientId), return_to: next } };
   }
 
-  /** The impersonation of this browser. It can be ended even if a requirement of the user is open. */
+  /** Returns the impersonation of this browser. The impersonator can end it even if a requirement of the user is open. */
   async function current(ctx: Context) {
     const here = await signIn.toEnd(ctx);
     const id = idOf(here?.impersonation);

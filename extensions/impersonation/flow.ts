@@ -1,4 +1,4 @@
-/** The beginning of an impersonation: the requirement that serves `impersonate`, and the steps that its pages post. Nothing begins without a posted reason. */
+/** Start of an impersonation: the requirement that serves `impersonate`, and the forms of its pages. No impersonation starts without a posted reason. */
 import type { Context } from 'koa';
 import {
   type Account,
@@ -24,7 +24,7 @@ import { operatorIn, type Step, Targets } from './targets.js';
 
 const REQUIREMENT = 'impersonate';
 const REASON_CHARACTERS = 500;
-/** Seconds since the second factor, where the target's tenant asks for one: whoever took over an older session acts as nobody. */
+/** Maximum seconds since the second factor, if the target's tenant requires one. Somebody who took over an older session cannot impersonate. */
 const FRESH_SECONDS = 900;
 
 const foreign: Problem = { text: 'impersonation.foreign', status: 403 };
@@ -53,7 +53,7 @@ export class Flow {
     this.#bounds = { characters: REASON_CHARACTERS, minutes: Math.floor(context.service.lifetimes.impersonation / 60) };
   }
 
-  /** Shows the first page of the requirement. */
+  /** Shows the first page: the form for the reason if the request names a user, else the search. */
   async show(ctx: Context, interaction: Interaction): Promise<void> {
     const step = await this.#stepOf(ctx, interaction);
     if (!step) return this.#resume(ctx, interaction);
@@ -65,7 +65,7 @@ export class Flow {
   routes(router: ExtensionRouter): void {
     const { service, signIn } = this.#context;
     router.postForm(`${service.own}/interaction/:uid/impersonate`, {
-      // An impersonator who sends the form again is led to the page that ends the impersonation.
+      // An impersonator who posts the form again is sent to the page that ends the impersonation.
       whileImpersonating: true,
       open: async (ctx) => {
         const interaction = await signIn.interactions.load(ctx);
@@ -95,7 +95,7 @@ export class Flow {
     return this.#start(ctx, step, target);
   }
 
-  /** Undefined where it is not this page's turn, or somebody else is signed in by now: nothing that is posted here counts. */
+  /** Returns the step. Undefined if another requirement is open, or if another user has signed in since. Then the form must not count. */
   async #stepOf(ctx: Context, interaction: Interaction): Promise<Step | undefined> {
     const { current, interactions } = this.#context.signIn;
     const signedIn = interaction.requirement === REQUIREMENT ? await current(ctx, interaction.client.id) : undefined;
@@ -111,7 +111,7 @@ export class Flow {
     return tenant.signIn?.requireMfa === true && !this.#isFresh(step.signedIn);
   }
 
-  /** Whether no requirement is open for the account by which the operator acts. A linked account may have more requirements than the signed-in one. */
+  /** Whether no requirement is open for the operator's account in the target's tenant. A linked account may have more requirements than the signed-in one. */
   async #isReady({ signedIn }: Step, operator: Account): Promise<boolean> {
     return operator.person.user.id === signedIn.oid || this.#context.signIn.isSufficient(operator, signedIn);
   }
@@ -178,21 +178,21 @@ export class Flow {
     return next;
   }
 
-  /** Sends the operator on as that account. The authorization endpoint shows the open requirements of the account, and then returns here. */
+  /** Resumes the request with that account. The authorization endpoint shows the open requirements of the account, and then this requirement again. */
   async #goOnAs(ctx: Context, { interaction }: Step, { tenant }: Account): Promise<void> {
     const others = acrValuesOf(interaction).filter((value) => !value.startsWith('tenant:'));
     await this.#restart(ctx, interaction, 'resume', [...others, `tenant:${tenant.id}`].join(' '));
   }
 
-  /** Has the operator sign in anew, with a second factor and for the same person. */
+  /** Makes the operator sign in again with a second factor, to impersonate the same user. */
   async #signInAgain(ctx: Context, { interaction }: Step, target: Account): Promise<void> {
     const others = acrValuesOf(interaction).filter((value) => !/^(?:impersonate|mfa)(?::|$)/.test(value));
     const identifier = await this.#context.claims.identifierOf(target.person.user.id, interaction.client);
-    // With a value, `mfa` is a condition also where the client listed levels by preference.
+    // With a value, `mfa` is a condition even if the client listed levels by preference.
     await this.#restart(ctx, interaction, 'login', [...others, 'mfa:true', `impersonate:${identifier}`].join(' '));
   }
 
-  /** Somebody else is signed in by now: the request is judged as it is now. */
+  /** Evaluates the request again, because another user has signed in since. */
   async #resume(ctx: Context, interaction: Interaction): Promise<void> {
     await this.#restart(ctx, interaction, 'resume');
   }
@@ -203,7 +203,7 @@ export class Flow {
     redirectByGet(ctx, next ?? (await interactions.abort(ctx, interaction)));
   }
 
-  /** An account that the sign-in does not reach may act as others, or did a moment ago. */
+  /** Aborts the sign-in. Only accounts that this sign-in does not reach may impersonate users, or the permission was removed since. */
   async #deny(ctx: Context, interaction: Interaction): Promise<void> {
     redirectByGet(ctx, await this.#context.signIn.interactions.abort(ctx, interaction));
   }
@@ -212,22 +212,22 @@ export class Flow {
 const acrValuesOf = ({ parameters }: Interaction): readonly string[] =>
   (parameters.acr_values ?? '').split(' ').filter((value) => value !== '');
 
-/** The requirement that serves `impersonate` in `acr_values`. */
+/** Creates the requirement that serves `impersonate` in `acr_values`. */
 export function createRequirement({ claims, directory }: ExtensionContext, rules: Rules, flow: Flow): Requirement {
   return {
     name: REQUIREMENT,
     serves: 'impersonate',
-    // The operator first does what is required of them.
+    // The operator meets all other requirements first.
     after: ['*'],
     error: 'interaction_required',
-    // What goes on is judged at each use of its tokens.
+    // A running impersonation is checked at each use of its tokens.
     silent: 'pass',
 
     async check({ person, tenant }, { act }, { acr: { impersonate, tenant: wanted }, client, parameters }) {
       if (impersonate === false) return 'met';
-      // Who acts as somebody acts as nobody else.
+      // An impersonator cannot impersonate another user.
       if (act) return impersonate === true || (await claims.userIdOf(impersonate, client)) === person.user.id ? 'met' : 'refused';
-      // Refused once somebody acts, so nothing begins: what nobody does for another, and a hint, which is of the operator.
+      // An impersonator may not give consent or register for the user, and a hint names the operator. The request would be refused after the start.
       const prompts = parameters.prompt?.split(' ') ?? [];
       const isHinted = parameters.id_token_hint !== undefined && !prompts.includes('none');
       if (isHinted || prompts.includes('consent') || prompts.includes('create')) return 'refused';

@@ -1,9 +1,10 @@
 /**
- * Impersonations as somebody else: `impersonate` in `acr_values`, for who holds the permission that the option `impersonation` names.
+ * Impersonation: `impersonate` in `acr_values`, for users who have the permission that the option `impersonation` names.
  *
- * `rules` says who may act as whom, and is asked at every use. `flow` has the pages of the beginning, `end-page` the one of the end. Each impersonation is a
- * row of `records`, kept by `lifecycle`: it is there before any token, with its event, and ends before its sign-in does. `upkeep` ends what nobody comes
- * back for. `operations` is the admin API, `notice` the mail to who is acted as, and `banner` what applications show.
+ * `rules` says who may impersonate whom, and is applied at every use. `flow` starts an impersonation, for a user that `targets` finds. `end-page`
+ * ends it. Each impersonation is a row of `records`. `lifecycle` writes the row and its event before any token, and ends the row before the sign-in.
+ * `upkeep` ends impersonations that are due without a request. `operations` is the admin API, `notice` the mail to the impersonated user, and `banner` the
+ * script that applications include.
  */
 import { type Extension, perContext } from '../../lib/extension-door.js';
 import { bannerRoutes } from './banner.js';
@@ -41,7 +42,7 @@ export function impersonation(): Extension {
       if (context.impersonation.rules) bannerRoutes(router, context);
     },
     resources: (context) => impersonationOperations(context, partsOf(context).lifecycle),
-    // What waits is sent where users are not told any more, too.
+    // Deliveries that wait are sent even after the option stops the notices.
     deliveries: (context) => (context.work.mail ? { [NOTICE]: createSendNotice(context, context.work.mail) } : {}),
     start(context) {
       if (context.impersonation.rules?.notify) listenForStarts(context);

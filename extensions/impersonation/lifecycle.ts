@@ -1,6 +1,6 @@
 /**
- * The record of impersonations: how each begins and ends. A row and its event are written before there is a sign-in, and a row ends before its sign-in does.
- * Whoever ends it, and however often, there is one event: the row says whether it has ended. It stays open until its sign-in is gone as well.
+ * Start and end of impersonations. The row and its event are written before the sign-in, and the row ends before the sign-in does. Concurrent and repeated
+ * ends write one event, because the row says whether it has ended. The row stays `open` until its sign-in has ended too.
  */
 import {
   type Account,
@@ -16,12 +16,12 @@ import type { Rules } from './rules.js';
 
 const PREFIX = 'impersonation:';
 
-/** What the sign-in of a row is called. */
+/** Returns the name of the row's sign-in. */
 export const nameOf = ({ id }: Pick<ImpersonationRow, 'id'>): string => PREFIX + id;
 export const idOf = (name: string | undefined): string | undefined => (name?.startsWith(PREFIX) ? name.slice(PREFIX.length) : undefined);
 
 export interface Started {
-  /** The step of the sign-in: it begins one alone, however often it is posted. */
+  /** Id of the interaction. One interaction starts one impersonation, even if its form is posted several times. */
   readonly uid: string;
   readonly operator: Account;
   readonly target: Account;
@@ -32,30 +32,31 @@ export interface Started {
 }
 
 export interface Lifecycle {
-  /** @returns the row; undefined where the step began another one, or one that has ended */
+  /** Writes the row and its event. @returns undefined if the interaction started an impersonation that differs, or that has ended */
   start(started: Started): Promise<ImpersonationRow | undefined>;
-  /** One of a tenant. @throws IdpError `not_found`. */
+  /** Returns an impersonation of the tenant. @throws IdpError `not_found`. */
   require(tid: string, id: string): Promise<ImpersonationRow>;
-  /** One of whichever tenant. */
+  /** Returns an impersonation of any tenant. */
   find(id: string): Promise<ImpersonationRow | undefined>;
-  /** What ended it, or does now; undefined while it may go on. */
+  /** Returns why the impersonation has ended, or must end now; undefined while it may continue. */
   endOf(row: ImpersonationRow): Promise<ImpersonationEnd | undefined>;
   /**
-   * Writes the end, and no more: the sign-in is of no use from then on. One that has ended stays as it ended, and what its time ended before as well.
-   * @returns the row as it is then
+   * Writes the end alone. The sign-in cannot be used from then on. An impersonation that has ended keeps its end. If its time has expired, the end is
+   * `time`.
+   * @returns the row after the write
    * @throws IdpError `not_found`.
    */
   close(tid: string, id: string, endedBy: ImpersonationEnd, by?: Attribution): Promise<ImpersonationRow>;
-  /** {@link Lifecycle.close}, and ends the sign-in wherever it is; the clients are told. @throws IdpError `not_found`. */
+  /** Writes the end as {@link Lifecycle.close} does, ends the sign-in in every session, and notifies the clients. @throws IdpError `not_found`. */
   end(tid: string, id: string, endedBy: ImpersonationEnd, by?: Attribution): Promise<ImpersonationRow>;
 }
 
-/** One row for a step, whoever is first to write it. */
+/** Returns the id of the row of an interaction, so that concurrent posts write one row. */
 const idOfStep = (uid: string): string => uuidOf(`impersonation ${uid}`);
 
 const subOf = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
 
-/** Whether sign-ins of the account from before a time are over. A cut-off within the second of the start is of the sign-in before. */
+/** Whether sign-ins of the account that began at the time have been ended. A cut-off within one second after the start concerns an earlier sign-in. */
 const isCutOff =
   (startedAt: Date) =>
   (account: Account): boolean =>
@@ -118,7 +119,7 @@ export function createLifecycle(
       if (endedBy !== undefined) return endedBy;
       if (endsAt.getTime() <= context.service.now()) return 'time';
       const [actor, target] = await Promise.all([operator.oid, targetOid].map(directory.accounts.findByOid));
-      // Who was linked, or unlinked, has another `sub` than the tokens say.
+      // If the account was linked or unlinked since, its `sub` differs from the `sub` in the tokens.
       if (!actor || subOf(actor) !== operator.sub) return 'permission';
       if (!target) return 'target';
       return (await rules.obstacleTo(actor, target)) ?? ([actor, target].some(isCutOff(startedAt)) ? 'sign-out' : undefined);

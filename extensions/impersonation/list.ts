@@ -1,9 +1,9 @@
-/** Lists of impersonations: along the index of their filter, in the order in which they began, page by page. */
+/** Lists of impersonations in pages, in the order of their start. The filter decides which index is read. */
 import { type ExtensionContext, IdpError, type LeftOutItem, leftOutIn } from '../../lib/extension-door.js';
 import { type ImpersonationRow, impersonations } from './records.js';
 
 const DEFAULT_LIMIT = 50;
-/** Milliseconds that the longest lasts, and that clocks of nodes may be apart. */
+/** Milliseconds of the longest impersonation, plus the difference that the clocks of two nodes may have. */
 const LONGEST_MS = 3_600_000 + 60_000;
 
 export interface ImpersonationQuery {
@@ -28,7 +28,7 @@ export function createImpersonationList({
 }: Pick<ExtensionContext, 'records' | 'service' | 'keys'>) {
   const cursors = seal('impersonation cursor');
 
-  /** Where a page begins. @throws IdpError `invalid_cursor` for what is no cursor of this list. */
+  /** Returns the position after which a page begins. @throws IdpError `invalid_cursor` if the cursor is not of this list */
   function positionIn(list: string, cursor: string): { readonly value: Date; readonly id: string } {
     try {
       const { startedAt, id } = JSON.parse(cursors.open(list, cursor)) as { readonly startedAt: string; readonly id: string };
@@ -53,7 +53,7 @@ export function createImpersonationList({
         : operatorId !== undefined
           ? { index: 'ofOperator', within: [operatorId] }
           : { index: 'byStart', within: [] };
-    // What began earlier is over.
+    // Earlier impersonations have expired.
     const stretch = { ...along, descending: sort === '-startedAt', ...(status === 'active' && { from: new Date(time - LONGEST_MS) }) };
 
     const matching: ImpersonationRow[] = [];

@@ -1,6 +1,6 @@
 /**
- * The mail that tells users that somebody acts as them: who, of which organisation, when, for which application. The reason is not in it, because it is
- * written for the audit. A listener puts each beginning into the durable queue; the people and the address are looked up when the mail is sent.
+ * The mail that notifies users of an impersonation: who impersonates, of which organisation, when, for which application. The mail omits the reason, because
+ * the reason is for the audit. A listener puts each start into the durable queue. The users and the address are read when the mail is sent.
  */
 import {
   type Account,
@@ -15,12 +15,12 @@ import {
   utcTime,
 } from '../../lib/extension-door.js';
 
-/** The kind of the deliveries. */
+/** Kind of the deliveries. */
 export const NOTICE = 'impersonation.notice';
-/** Beginnings that were told, so that a delivery that comes twice sends one mail. */
+/** Impersonations whose mail was sent, so that a duplicate delivery sends no second mail. */
 export const sentNotices: ArtifactKind = { name: 'impersonation.told', lifetimeSeconds: 172_800 };
 
-/** Ids and times alone, because the queue is not encrypted. */
+/** Data of a delivery. It has ids and times alone, because the queue is not encrypted. */
 interface DueNotice {
   readonly id: string;
   readonly oid: string;
@@ -64,7 +64,7 @@ export function createSendNotice(context: ExtensionContext, mail: Mail): Deliver
 interface About {
   readonly address: string;
   readonly account: Account;
-  /** Absent where the account is gone meanwhile. */
+  /** Undefined if the account was removed since. */
   readonly operator: Account | undefined;
   readonly application: string;
 }

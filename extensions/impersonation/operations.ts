@@ -1,4 +1,4 @@
-/** Impersonations as a resource of the admin API: who acts, or acted, as whom and why; and their end. */
+/** Impersonations as a resource of the admin API: lists, reads, and the end. */
 import {
   defineOperation,
   type ExtensionContext,
@@ -41,7 +41,7 @@ const Impersonation = Type.Object(
 
 function viewAt(now: number, row: ImpersonationRow): Static<typeof Impersonation> {
   const { id, targetOid, operator, reason, clientId, startedAt, endsAt } = row;
-  // What is over by time is told so, before it is written down.
+  // An expired impersonation is shown as ended, even before the end is written.
   const isOver = endsAt.getTime() <= now;
   const { endedAt = isOver ? endsAt : undefined, endedBy = isOver ? ('time' as const) : undefined } = row;
   return {

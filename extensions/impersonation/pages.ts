@@ -1,4 +1,4 @@
-/** The pages of impersonation: whom to act as, why and for how long; and the one on which it ends. */
+/** The pages of impersonation: the choice of tenant and user, the reason and the minutes, and the end. */
 import type { Context } from 'koa';
 import {
   type Account,
@@ -19,13 +19,13 @@ const about = (account: Account): Readonly<Record<string, string>> => ({
   tenant: account.tenant.name,
 });
 
-/** What went wrong, with its status. */
+/** A problem that a page shows, with the status of the answer. */
 export interface Problem {
   readonly text: Text;
   readonly status: number;
 }
 
-/** As it was typed. */
+/** Fields as the operator typed them. */
 export interface Typed {
   readonly reason: string;
   readonly minutes: string;
@@ -117,7 +117,7 @@ export class Pages {
     await this.#step(ctx, interaction, fieldsOf(target), page);
   }
 
-  /** The target's tenant asks for a second factor that was not proven, or not of late. */
+  /** Asks the operator to sign in again, because the target's tenant requires a recent second factor. */
   async again(ctx: Context, interaction: Interaction, target: Account): Promise<void> {
     await this.#step(ctx, interaction, fieldsOf(target), {
       title: 'impersonation.again.title',
@@ -126,7 +126,7 @@ export class Pages {
     });
   }
 
-  /** Who acts as whom in this browser. */
+  /** Shows the impersonation of this browser, with the button that ends it. */
   async here(
     ctx: Context,
     { startedAt, endsAt }: ImpersonationRow,
@@ -155,7 +155,7 @@ export class Pages {
     });
   }
 
-  /** Nobody acts as somebody else in this browser. @param next where the person came from */
+  /** Says that this browser has no impersonation. @param next URL that the person came from */
   async none(ctx: Context, next: string | undefined): Promise<void> {
     await this.#context.pages.view(ctx, {
       title: 'impersonation.none.title',
@@ -166,7 +166,7 @@ export class Pages {
     });
   }
 
-  /** Shows a page of the sign-in, whose form leads to the next step. */
+  /** Shows a page of the sign-in. Its form posts the next step. */
   async #step(
     ctx: Context,
     interaction: Interaction,
@@ -184,10 +184,10 @@ export class Pages {
   }
 }
 
-/** The hidden fields of a form about a user. */
+/** Returns the hidden fields of a form about a user. */
 const fieldsOf = ({ tenant, person }: Account) => ({ tid: tenant.id, user: person.user.id });
 
-/** A user whom the operator may choose. */
+/** Returns the entry of a user whom the operator may choose. */
 function entryOf({ person }: Account) {
   const { user, email = '' } = person;
   const hasOtherEmail = email !== '' && email !== user.userName;

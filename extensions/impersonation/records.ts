@@ -1,4 +1,4 @@
-/** What is kept of impersonations: a row each, from before there is a token until events of its age are removed. */
+/** Rows of impersonations. A row is written before the first token, and removed with events of the same age. */
 import { hash } from 'node:crypto';
 import {
   type Attribution,
@@ -26,22 +26,22 @@ export const ends = [
   'target',
 ] as const satisfies readonly ImpersonationEnd[];
 
-/** The row is of the tenant of both: an operator acts through their own account there. */
+/** A row belongs to the tenant of both users, because an operator impersonates by their own account in that tenant. */
 const Impersonation = Type.Object(
   {
     targetOid: text(),
     targetPersonId: text(),
-    /** The claim `act`. */
+    /** Members of the claim `act`. */
     operator: Type.Object({ oid: text(), sub: text(), tid: text() }, strict),
     operatorPersonId: text(),
-    /** As it was typed; absent once one of the two is erased. */
+    /** As the operator typed it. Absent after one of the two persons was erased. */
     reason: Type.Optional(text()),
     clientId: text(),
     startedAt: Type.Date(),
     endsAt: Type.Date(),
     endedAt: Type.Optional(Type.Date()),
     endedBy: Type.Optional(oneOf(ends)),
-    /** Until its sign-in is gone. */
+    /** Present until the sign-in of the row has ended. */
     open: Type.Optional(Type.Literal('yes')),
   },
   strict,
@@ -51,7 +51,7 @@ export type ImpersonationRow = ExtensionRow<Impersonation>;
 
 type StoredImpersonation = Impersonation & { readonly id: string };
 
-/** What the events of an impersonation tell. */
+/** Returns the data of the events of an impersonation. */
 const eventData = ({
   id,
   targetOid,
@@ -72,10 +72,10 @@ const eventData = ({
   EndsAt: endsAt.toISOString(),
 });
 
-/** Its events, by ids of their own: erasure takes the reason out of them. */
+/** Returns the ids of the events of a row, so that erasure finds the events and removes the reason. */
 const eventIds = (id: string) => ({ started: uuidOf(`${id} started`), ended: uuidOf(`${id} ended`) });
 
-/** A UUID that a text always has. @see RFC 9562 §5.8 */
+/** Returns a UUID that is always the same for a text. @see RFC 9562 §5.8 */
 export const uuidOf = (text: string): string =>
   hash('sha256', text, 'hex')
     .slice(0, 32)
@@ -100,13 +100,13 @@ export const endEvent = (row: StoredImpersonation, end: End, by: Attribution): R
   by,
 });
 
-/** The row once it has ended; the very row where it had before. */
+/** Returns the row with its end. Returns the same object if the row has ended already. */
 export const ended = <Row extends Impersonation>(row: Row, { by, at }: End): Row =>
   row.endedAt ? row : { ...row, endedAt: at, endedBy: by };
 
 const PAGE = 100;
 
-/** Impersonations of a person, and by the person. */
+/** Returns the impersonations of a person, and those by the person. */
 async function ofPerson(rows: ExtensionRows<Impersonation>, personId: string): Promise<readonly ImpersonationRow[]> {
   const all: ImpersonationRow[] = [];
   for (const index of ['byTarget', 'byOperator'])
@@ -120,12 +120,12 @@ async function ofPerson(rows: ExtensionRows<Impersonation>, personId: string): P
   return all;
 }
 
-/** Ends what goes on, and takes the reason away: it is free text. Ids stay, as in all events. */
+/** Ends impersonations that are active, and removes the reasons, because a reason is free text. Ids stay, as in all events. */
 async function withoutReasons(rows: ExtensionRows<Impersonation>, { personId }: PersonRef, at: Date): Promise<void> {
   const waiting: (readonly [id: string, events: readonly string[]])[] = [];
   for (const { id, targetPersonId } of await ofPerson(rows, personId)) {
     const end: End = { at, by: targetPersonId === personId ? 'target' : 'permission' };
-    // As it was when it was written: others may have ended it since it was found, and told the reason.
+    // Read at the write, because another request may have ended the row since. Then the event of the end has the reason too.
     let wasEnded = false;
     await rows.update(
       id,
@@ -151,9 +151,9 @@ export const impersonations = defineCollection({
     ofUser: { fields: ['targetOid', 'startedAt'], order: 'instant' },
     ofOperator: { fields: ['operator.oid', 'startedAt'], order: 'instant' },
     byStart: { fields: ['startedAt'], order: 'instant' },
-    /** Those that may still have to be ended. */
+    /** Rows whose end, or whose sign-in's end, is still due. */
     byOpen: { fields: ['open'], ofAllTenants: true },
-    /** Those that are to be removed one day. */
+    /** Rows that retention removes later. */
     byEnd: { fields: ['endedAt'], order: 'instant', ofAllTenants: true },
   },
   events: true,

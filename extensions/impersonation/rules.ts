@@ -1,16 +1,16 @@
 /**
- * Who may act as whom. An operator holds the permission in the target's tenant, by their own account there. The target is nobody who is privileged: neither
- * its own account nor one that is linked to it has the permission, or any of the admin API, in whichever tenant.
+ * Rules of who may impersonate whom. The operator has the permission by an account of their own in the target's tenant. The target is not privileged: neither
+ * the account nor an account that is linked to it has the permission, or a permission of the admin API, in any tenant.
  */
 import { type Account, type ExtensionContext, isUsable } from '../../lib/extension-door.js';
 
-/** Whose account stands in the way. */
+/** Account that prevents an impersonation: the operator's (`permission`), or the target's. */
 export type Obstacle = 'permission' | 'target';
 
 export interface Rules {
-  /** Those of these accounts that may act as others in their tenant. */
+  /** Returns the accounts that may impersonate users of their tenant. */
   operatorsAmong(accounts: readonly Account[]): Promise<readonly Account[]>;
-  /** Why one may not act as the other; undefined where they may. Asked at the start, and at each use from then on. */
+  /** Returns why the operator may not impersonate the target; undefined if the operator may. Applied at the start and at each later use. */
   obstacleTo(operator: Account, target: Account): Promise<Obstacle | undefined>;
 }
 
@@ -35,10 +35,10 @@ export function createRules({
     async obstacleTo(operator, target) {
       if (operator.tenant.id !== target.tenant.id || !(await isOperator(operator))) return 'permission';
       if (!isUsable(target)) return 'target';
-      // Both of one family have the same sub: one of them acted as themself.
+      // Linked accounts have the same `sub`, so the operator would impersonate themself.
       const family = await accounts.family(target.person);
       if (family.some(({ person }) => person.user.id === operator.person.user.id)) return 'target';
-      // Past every cache, because another node may have granted a privilege a moment ago. What cannot be read counts as one.
+      // Read without caches, because another node may have just granted a privilege. A record that cannot be read counts as a privilege.
       return (await privileges.of((target.owner ?? target).person)).length > 0 ? 'target' : undefined;
     },
   };

@@ -96,7 +96,7 @@ export class Targets {
     return target && (await this.#rules.obstacleTo(operator, target)) === undefined ? target : undefined;
   }
 
-  /** Whether the client needs a consent that the user has not given. An impersonator cannot give it, because a consent is the user's own. */
+  /** Whether the client requires a consent that the user has not given. An impersonator cannot give it for the user. */
   async #lacksConsent({ interaction: { client, parameters } }: Step, { person }: Account): Promise<boolean> {
     if (!client.requireConsent) return false;
     const consent = await this.#directory.consents.get(person.user.id, client.id);

@@ -1,11 +1,11 @@
-/** What becomes of impersonations beside requests: whether a sign-in may go on, its end by time or rule, and how long rows are kept. */
+/** Upkeep of impersonations outside their pages: whether a sign-in may continue, the end by time or by rule, and the retention of rows. */
 
 import type { ExtensionContext, ImpersonationRule, Job } from '../../lib/extension-door.js';
 import { present } from '../../lib/extension-door.js';
 import { idOf, type Lifecycle } from './lifecycle.js';
 import { type ImpersonationRow, impersonations } from './records.js';
 
-/** Seconds between two looks at what goes on: so long may applications wait to be told of an end that nobody came back for. */
+/** Seconds between two runs. Applications are notified at most this late of an end that no request causes. */
 const INTERVAL_SECONDS = 2;
 const PAGE = 100;
 
