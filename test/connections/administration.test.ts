@@ -22,7 +22,7 @@ let upstream: UpstreamProvider;
 let entra: UpstreamProvider;
 const helper = { name: 'Helpers', permissions: ['idp.connections:write'] };
 const service = useIdp(async () => {
-  // Entra's documents lie below the tenant; its ID tokens have `tid`, `oid` and no `email_verified`.
+  // Entra publishes its documents below the tenant. Its ID tokens have `tid` and `oid`, and no `email_verified`.
   [upstream, entra] = await Promise.all([startUpstream(), startUpstream(`/${entraTenant}/v2.0`, { conformIdTokenClaims: false })]);
   return {
     seed: {

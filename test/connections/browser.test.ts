@@ -1,4 +1,4 @@
-/** Issue 14, external sign-in, in Chromium: on a phone and a desktop, with JavaScript and without, and as axe sees it. `SCREENSHOTS=<folder>` keeps pictures. */
+/** Issue 14, external sign-in, in Chromium: on a phone and a desktop, with JavaScript and without, checked by axe. `SCREENSHOTS=<folder>` saves pictures. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -15,7 +15,7 @@ const screenshots = process.env.SCREENSHOTS;
 
 describeInBrowser('external sign-in in Chromium', () => {
   let upstream: UpstreamProvider;
-  /** Where the application is: a page of nothing, on the server of the provider. */
+  /** URL of the application: an empty page, on the server of the provider. */
   const application = () => `${upstream.issuer}/application`;
   const service = useIdp(async () => {
     upstream = await startUpstream();

@@ -1,4 +1,4 @@
-/** Globex, whose people sign in at Contoso, and at a provider of the instance. The providers are bare oidc-provider, over HTTP. */
+/** Globex, whose users sign in at Contoso, and at a provider of the instance. The providers are oidc-provider without the library, over HTTP. */
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import { CompactSign, decodeJwt, decodeProtectedHeader, importJWK } from 'jose';
 import { type Agent, type Answer, authorizeUrl, createPkce } from '../support/client/agent.js';
@@ -7,10 +7,10 @@ import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/sign-in/upstream-provider.js';
 
-/** An answer of the service without what all pages have. */
+/** Returns an answer of the service without the parts that all pages have. */
 export const textOf = ({ body }: Answer) => body.replace(/<style[\s\S]*?<\/style>/g, '');
 
-/** @param clients beside those of the seed. */
+/** @param clients in addition to those of the seed */
 export function useContoso(clients: readonly object[] = []) {
   let contoso: UpstreamProvider;
   let social: UpstreamProvider;
@@ -79,14 +79,14 @@ export function useContoso(clients: readonly object[] = []) {
   const url = (parameters: Record<string, string> = {}) =>
     authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters });
   const open = async (agent: Agent, parameters: Record<string, string> = {}) => agent.follow(await agent.get(url(parameters)));
-  /** By way of the provider, to where the sign-in ends. */
+  /** Signs in at the provider, and follows the answer to the end of the sign-in. */
   async function through(agent: Agent, parameters: Record<string, string>, upstream = contoso): Promise<Answer> {
     const begun = await open(agent, parameters);
     return agent.follow(await agent.get(await atUpstream(upstream, begun)));
   }
   const byContoso = (agent: Agent, more: Record<string, string> = {}) => through(agent, { acr_values: 'idp:contoso', ...more });
 
-  /** The token endpoint's ID token with other claims, signed by the provider's own key. */
+  /** Returns an ID token with other claims, signed by the provider's own key, for the token endpoint. */
   function withIdToken(
     change: (claims: Record<string, unknown>) => Record<string, unknown>,
     upstream = contoso,
@@ -124,7 +124,7 @@ export function useContoso(clients: readonly object[] = []) {
     get social() {
       return social;
     },
-    /** The ids of Globex, and of its user Bob. */
+    /** Ids of Globex, and of its user Bob. */
     get ids() {
       return { globex, bob };
     },

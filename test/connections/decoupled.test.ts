@@ -1,4 +1,4 @@
-/** Service specification 4.2, 4.10: what a request of CIBA says reaches the provider of a national e-ID, which is a connection. */
+/** Service specification 4.2, 4.10: parameters of a CIBA request reach the provider of a national e-ID, which is a connection. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, titleOf } from '../support/client/agent.js';
@@ -35,7 +35,7 @@ beforeEach(() => {
 });
 afterEach(backToPresent);
 
-/** Bob opens the request, signs in at the provider and approves: what the provider was asked, and the claims of the client's tokens. */
+/** Bob opens the request, signs in at the provider and approves. Returns the parameters at the provider, and the claims of the client's tokens. */
 async function approvedAt(idp: string, fields: Record<string, string>) {
   const { json } = await calls().ask({ login_hint: bob, acr_values: `idp:${idp}`, ...fields });
   const { id } = await calls().newestOf(bob);

@@ -32,7 +32,7 @@ const service = useIdp(async () => {
           { ...common, id: 'instance', name: 'Instance' },
           { ...common, id: 'with-domain', name: 'With', tenant: 'Globex', domains: ['Given.test'] },
           { ...common, id: 'without-domain', name: 'Without', tenant: 'Globex' },
-          // Its provider verifies the claim `email` alone.
+          // The provider verifies the claim `email` alone.
           {
             ...common,
             id: 'renamed-claim',
@@ -98,7 +98,7 @@ describe.each(rows)('a connection %s that says of an address at %s `email_verifi
     const made = await persons.create({ givenName: 'O', familyName: 'O', email: `${sub}@former.test`, user });
     const person = await signInBy(idp, { ...about(sub), sub });
     expect([person?.id, person?.email?.split('@')[1], person?.user.emailVerified]).toEqual([made.id, domain, isVerified]);
-    // The same again changes nothing.
+    // A second write of the same value changes nothing.
     expect((await signInBy(idp, { ...about(sub), sub }))?.user.emailVerified).toBe(isVerified);
   });
 });

@@ -17,7 +17,7 @@ interface Child {
   readonly oid: string;
   readonly userName: string;
 }
-/** Tenants that Contoso is none of: one requires a second factor, one does not. */
+/** Tenants other than Contoso's: one requires a second factor, one does not. */
 let strict: Child;
 let lax: Child;
 beforeAll(async () => {
@@ -43,7 +43,7 @@ const by = async (idp: 'contoso' | 'social', agent: Agent, more = ''): Promise<A
 const tokensOf = async (response: Answer) =>
   (await redeem(service.issuer, { client: 'web', code: membersOf(response).code ?? '', verifier: pkce.verifier })).json;
 const claimsOf = async (response: Answer) => decodeJwt((await tokensOf(response)).id_token) as { readonly amr: readonly string[] };
-/** Changes to the linked account; with what is asked of the sign-in to it. */
+/** Switches to the linked account. @param acrValues of the request, in addition to the tenant */
 async function switchTo(agent: Agent, { tid, oid }: Pick<Child, 'tid' | 'oid'>, acrValues = ''): Promise<Answer> {
   const page = await open(agent, { scope: 'openid offline_access', acr_values: `tenant:${tid} ${acrValues}`.trim() });
   return agent.follow(await agent.submit(page, { choice: oid }));
@@ -141,7 +141,7 @@ test('a connection of the instance counts in every tenant', async () => {
   expect(await claimsOf(await switchTo(agent, strict))).toMatchObject({ oid: strict.oid, amr: ['external', 'mfa'] });
 });
 
-// From here on Bob has a factor.
+// From here on Bob has a second factor.
 test('a factor of the service counts in every tenant, in addition to the connection of another', async () => {
   const agent = new Agent();
   await by('contoso', agent);

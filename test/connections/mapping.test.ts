@@ -1,4 +1,4 @@
-/** Issue 14, external sign-in: groups only if mapped, several connections of one tenant, and providers that want pushed requests. */
+/** Issue 14, external sign-in: groups only if mapped, several connections of one tenant, and providers that require pushed requests. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Row } from '../../lib/store/directory-store.js';
@@ -99,7 +99,7 @@ test('a later sign-in changes only the fields marked so, never the user name, an
   expect([...changed.user.groupIds].sort()).toEqual([support, byHand].sort());
   expect(changed).toMatchObject({ givenName: 'Anna', familyName: 'Other', email: 'ann@contoso.test' });
 
-  // Who is told to be in none loses those that are mapped, and no other.
+  // A user for whom the provider sends no groups loses the mapped groups, and no other group.
   upstream.person = somebody;
   expect(membersOf(await through('mapped', upstream))).toHaveProperty('code');
   expect((await ann()).user.groupIds).toEqual([byHand]);

@@ -1,4 +1,4 @@
-/** Issue 14: ids of connections and of clients with `trustedLoginHint` share one name space, also when both are written at once, on two nodes. */
+/** Issue 14: ids of connections and of clients with `trustedLoginHint` share one name space, also when both are written at the same time, on two nodes. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { IdpError } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -15,7 +15,7 @@ const ROUNDS = process.env.PROVE ? 100 : 2;
 type Kind = 'connection' | 'client';
 const kinds: Readonly<Record<string, Kind>> = { 'connections.connections': 'connection', clients: 'client' };
 
-/** Two writes at once: each waits until the other one is about to be made, or is refused. */
+/** Two concurrent writes: each waits until the other write arrives at the store, or is refused. */
 class Race {
   readonly #coming = new Set<Kind>(['connection', 'client']);
   #start = () => {};
@@ -30,10 +30,10 @@ class Race {
   }
 }
 let race: Race | undefined;
-/** Writes in the race that the store has not ended, whatever their callers were told. */
+/** Writes in the race that the store has not finished, even if their callers have an answer. */
 const underway = new Set<Promise<unknown>>();
 
-/** A store whose writes of clients and connections wait for each other in a race. The wait counts as time of the store, so a write may time out. */
+/** Returns a store in which a write of a client and a write of a connection wait for each other in a race. A waiting write may time out. */
 const racing = (store: DirectoryStore): DirectoryStore =>
   withCollections(store, (rows, name) => {
     const kind = kinds[name];
@@ -50,7 +50,7 @@ const racing = (store: DirectoryStore): DirectoryStore =>
     };
   });
 
-/** 503 `store_unavailable`: the record may be there. */
+/** Result of a write. `unknown` is 503 `store_unavailable`: the record may exist. */
 type Outcome = 'made' | 'refused' | 'unknown';
 const outcomes: Readonly<Record<string, Outcome>> = {
   201: 'made',
@@ -91,7 +91,7 @@ const suite = (stores: () => Parameters<typeof startInstances>[1]): void => {
   });
   const client = { name: 'Client', secret: 'a secret of the client', trustedLoginHint: true } as const;
   const clients = () => (nodes.idps[1] as (typeof nodes.idps)[number]).directory.clients;
-  /** Both at once, the other one first each second time. @param slow holds the write back until its caller was told that it timed out */
+  /** Makes both writes at the same time, the client first in odd rounds. @param slow delays the write until its caller has the timeout */
   async function raced(round: number, trusted: (id: string) => Promise<unknown>, slow: boolean) {
     const id = `name-${round}`;
     const begun = new Race();
@@ -139,7 +139,7 @@ const suite = (stores: () => Parameters<typeof startInstances>[1]): void => {
     for (let round = from; round < from + ROUNDS; round += 1) {
       if (from > 0) await clients().create({ id: `name-${round}`, ...client, trustedLoginHint: false });
       const { said, isThere } = await raced(round, trusted, false);
-      // After a 503 either is right, and the caches may see a look later what the store has.
+      // After a 503 either result is right, and the caches may show the stored records later.
       await until(isThere, (found) => {
         const count = found.filter(Boolean).length;
         const fits = said.every((outcome, index) => outcome === 'unknown' || found[index] === (outcome === 'made'));
@@ -153,12 +153,12 @@ const suite = (stores: () => Parameters<typeof startInstances>[1]): void => {
     async (_, from, trusted) => {
       for (let round = from + 1000; round < from + 1002; round += 1) {
         if (from > 0) await clients().create({ id: `name-${round}`, ...client, trustedLoginHint: false });
-        // The node of the connections knows the client as it was.
+        // The node that writes connections has the former client in its cache.
         await nodes.idps[0]?.directory.clients.get(`name-${round}`);
         const { id, said, isThere } = await raced(round, trusted, true);
         expect([...said].sort()).toEqual(['refused', 'unknown']);
         const expected = said.map((outcome) => outcome !== 'refused');
-        // As after a while, in which the name is not held any more.
+        // The leases of the name have expired.
         for (const kind of ['connection', 'client']) await leases.lease(`idp ${id}`, kind, 0);
         if (said[0] === 'refused') expect((await root.post('/connections', connection(id))).status).toBe(409);
         else await expect(trusted(id)).rejects.toMatchObject({ code: 'invalid_record' });
@@ -171,7 +171,7 @@ const suite = (stores: () => Parameters<typeof startInstances>[1]): void => {
     await clients().create({ id: 'given-up', ...client });
     expect((await root.post('/connections', connection('given-up'))).status).toBe(409);
     await clients().remove('given-up');
-    // The other node hears of it within about a second.
+    // The other node sees the removal within about a second.
     await until(
       () => root.post('/connections', connection('given-up')),
       ({ status }) => status === 201,

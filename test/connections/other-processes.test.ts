@@ -1,4 +1,4 @@
-/** Issue 14: providers as they are outside: processes of their own, of other code bases too, that rotate keys, answer late and go away. */
+/** Issue 14: real providers: separate processes, also of other code bases, that rotate keys, answer late and become unavailable. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -67,7 +67,7 @@ describe('a provider in a process of its own', () => {
 });
 
 describe('a provider of another code base', () => {
-  /** Its people sign in by a form, and its claims are at the userinfo endpoint alone. */
+  /** A provider whose users sign in by a form. Its claims are at the userinfo endpoint alone. */
   byHand('zitadel/oidc, in Go, by its example server', ['go', 'version'], async () => {
     const folder = mkdtempSync(join(tmpdir(), 'provider-'));
     const source = 'github.com/zitadel/oidc/v3/example/server@v3.51.17';

@@ -1,4 +1,4 @@
-/** Issue 14, external sign-in: how it can end. */
+/** Issue 14, external sign-in: all outcomes. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, titleOf } from '../support/client/agent.js';
 import { isSignInPage, membersOf } from '../support/client/authorization-response.js';

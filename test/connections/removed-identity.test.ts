@@ -1,4 +1,4 @@
-/** T-IDENTITY: removing an identity ends the sign-ins that rest on it, with their tokens. Adding one, or writing the same again, ends none. */
+/** T-IDENTITY: the removal of an identity ends the sign-ins that depend on it, with their tokens. Another identity, or the same one again, ends none. */
 import { expect, test } from '@jest/globals';
 import { Agent, postForm } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
@@ -11,7 +11,7 @@ const { service, pkce, open, byContoso } = at;
 const both = ['contoso', 'social'].map((idp) => ({ idp, subject: 'bob-there' }));
 const users = () => service.idp.tenant(at.ids.globex).users;
 
-/** A browser and a refresh token, by one sign-in at the provider. */
+/** Returns a browser and a refresh token of one sign-in at the provider. */
 async function signedIn() {
   const agent = new Agent();
   const answer = await byContoso(agent, { scope: 'openid offline_access' });

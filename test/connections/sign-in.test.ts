@@ -40,7 +40,7 @@ describe('4.2 sign-in at another provider', () => {
     const agent = new Agent();
     const page = await open(agent, { ui_locales: 'nb' });
     expect(page.body).toContain('value="social">Fortsett med Social</button>');
-    // Whose people sign in by it is known to its tenant alone.
+    // The connection of a tenant is shown in sign-ins of that tenant alone.
     expect(page.body).not.toContain('Contoso');
     const done = await agent.follow(await agent.get(await atUpstream(at.social, await press(agent, page, 'social'))));
     expect(decodeJwt((await redeemed(done)).id_token)).toMatchObject({ sub: at.ids.bob, idp: 'social' });
@@ -194,7 +194,7 @@ describe('who is meant: an identity that was recorded, never an e-mail address',
       const password = await agent.submit(page, { identifier: 'bob@globex.test' });
       const confirm = await agent.follow(await agent.submit(password, { password: 'bob' }));
       expect(titleOf(confirm)).toBe('Connect these accounts?');
-      // Nobody else's browser confirms it, and no form without its token does.
+      // Another browser cannot confirm it, and a form without its token cannot.
       const { action, fields } = formOf(confirm);
       expect((await new Agent().post(action, fields)).status).toBeGreaterThanOrEqual(400);
       expect((await agent.post(action, { ...fields, csrf: 'x' })).status).toBe(400);
@@ -268,7 +268,7 @@ describe('who is meant: an identity that was recorded, never an e-mail address',
     const elsewhere = await through(other, { acr_values: 'idp:social' }, at.social);
     expect((await other.submit(elsewhere, { choice })).location).toMatch(/restart=yes$/);
     expect((await agent.submit(page, { choice: choice.replace(carol, at.ids.bob) })).location).toMatch(/restart=yes$/);
-    // PG-MAILPENDING: a sign-out everywhere on the way to the choice counts.
+    // PG-MAILPENDING: a sign-out everywhere before the choice counts.
     const late = new Agent();
     const before = await through(late, { acr_values: 'idp:social' }, at.social);
     await service.idp.tenant(acme).users.signOutEverywhere(carol);
@@ -282,7 +282,7 @@ describe('who is meant: an identity that was recorded, never an e-mail address',
       .find((one) => one.startsWith(carol));
     const done = await agent.follow(await agent.submit(again, { choice: fresh ?? '' }));
     expect(decodeJwt((await redeemed(done)).id_token)).toMatchObject({ sub: carol, tid: acme, idp: 'social' });
-    // Where the request says which, nobody is asked.
+    // If the request names the tenant, no page asks.
     const asked = await through(new Agent(), { acr_values: `idp:social tenant:${at.ids.globex}` }, at.social);
     expect(decodeJwt((await redeemed(asked)).id_token)).toMatchObject({ sub: at.ids.bob, tid: at.ids.globex });
     await service.idp.tenant(acme).users.removeIdentity(carol, { idp: 'social', subject: 'bob-there' });

@@ -23,7 +23,7 @@ beforeAll(async () => {
 const MINUTE_MS = 60_000;
 const ago = (minutes: number) => new Date(Date.now() - minutes * MINUTE_MS);
 let count = 0;
-/** Somebody whom nobody acted as before. */
+/** Creates a user whom nobody has impersonated. */
 const somebody = (): string => {
   count += 1;
   return `somebody-${count}`;

@@ -1,4 +1,4 @@
-/** G8: what strangers, and people who may do it, try with impersonation. */
+/** G8: attacks on impersonation by strangers and by operators. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
 import { type AdminClient, adminClient, administer, adminToken } from '../support/administration/admin.js';
@@ -40,7 +40,7 @@ interface Made {
   readonly personId: string;
   readonly tid: string;
 }
-/** Somebody new, whose password is the first part of the user name. */
+/** Creates a person whose password is the first part of the user name. */
 async function person(tid: string, groups: readonly string[] = [], more: Record<string, string> = {}): Promise<Made> {
   count += 1;
   const password = `p${count}`;
@@ -53,7 +53,7 @@ async function person(tid: string, groups: readonly string[] = [], more: Record<
 }
 const support = (tid = acme) => person(tid, ['Support']);
 
-/** Of the answer to the application; undefined for an error, and for a page. */
+/** Returns the code in the answer to the application; undefined for an error and for a page. */
 const codeIn = (answer: Answer): string | undefined => (answer.location?.startsWith(redirectUri) ? membersOf(answer).code : undefined);
 
 interface Impersonations {
@@ -75,7 +75,7 @@ async function impersonation(operator: Made, target: Made, signsInAs = operator)
   return { agent, operator, target, token, id: row?.id };
 }
 
-/** The token is dead, the row says why, there is one event, and the browser is not the target's. */
+/** Checks the end: the token is inactive, there is one event, and the target is not signed in in the browser. Returns the row with the reason. */
 async function over({ agent, token, id, target }: Impersonations): Promise<Json> {
   const row = await until(
     async () => (await root(`/tenants/${target.tid}/impersonations/${id}`)).json,
@@ -177,7 +177,7 @@ describe('G8: forms and addresses that are not as they were shown', () => {
     const stolen = await send(thief);
     expect([codeIn(stolen), await begunBy(operator, target)]).toEqual([undefined, 0]);
     expect(codeIn(await send(agent))).toBeDefined();
-    // The same form leads on as before, another one does not, and neither begins anything more.
+    // The same form gets the same answer, another form is refused, and neither starts another impersonation.
     for (const [reason, code] of [
       ['Ticket 1', 'string'],
       ['Ticket 2', 'undefined'],
@@ -268,7 +268,7 @@ describe('G8: forms and addresses that are not as they were shown', () => {
   });
 });
 
-/** The last, since nobody acts as anybody from then on. */
+/** The last test, because nobody can impersonate after it. */
 test('G8: without the permission in the catalogue nobody acts as anybody, and what went on ends', async () => {
   const began = await impersonation(await support(), await person(acme));
   await service.idp.directory.permissions.remove(permission);

@@ -18,7 +18,7 @@ describeInBrowser('the banner script in an application', () => {
   let browser: Browser;
   let watched: WatchedPage;
   let origin: string;
-  /** What the next page gives the script. */
+  /** Attributes of the script element on the next page. */
   let given: Readonly<Record<string, string>> = {};
   let lang = 'en';
 
@@ -49,7 +49,7 @@ describeInBrowser('the banner script in an application', () => {
     });
   });
 
-  /** Opens the application; the script has run when the page was loaded. */
+  /** Opens the application. The script has run when the page is loaded. */
   async function open(attributes: Readonly<Record<string, string>>, language = 'en'): Promise<void> {
     given = attributes;
     lang = language;

@@ -1,4 +1,4 @@
-/** Issue 15: every page of ours shows who acts as whom; applications get a banner script. G8: visibly. */
+/** Issue 15: every page of the service shows the impersonation; applications get a banner script. G8: visibly. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, signIn } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
@@ -10,7 +10,7 @@ const counted = countedStores();
 const service = useIdp({ ...operatorOptions, artifacts: counted.artifacts, directory: counted.directory });
 const at = (path: string): string => `${service.issuer}${path}`;
 
-/** What the banner says, and where it leads; undefined on a page without one. */
+/** Returns the text and the link of the banner; undefined on a page without one. */
 function bannerOn({ body }: Answer): { readonly says: string; readonly end: string | undefined } | undefined {
   const [banner] = /<header class="acting">[\s\S]*?<\/header>/.exec(body) ?? [];
   return banner === undefined ? undefined : { says: /<p>([^<]*)<\/p>/.exec(banner)?.[1] ?? '', end: /href="([^"]*)"/.exec(banner)?.[1] };
@@ -97,7 +97,7 @@ describe('the banner script for applications', () => {
     expect(again.headers.get('cross-origin-resource-policy')).toBe('cross-origin');
   });
 
-  // The service's own jobs ask stores at their times, but not always.
+  // Jobs of the service read the stores from time to time, so the count is retried.
   test('asks no store', async () => {
     expect(
       await until(

@@ -1,4 +1,4 @@
-/** Issue 15: each impersonation ends once, by whatever ends it, and with it its session and tokens. Threat G8. */
+/** Issue 15: each impersonation ends once, for every reason, together with its session and tokens. Threat G8. */
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -32,7 +32,7 @@ beforeEach(() => {
   reason = `Ticket ${number}`;
 });
 
-/** Somebody who acts as somebody of their own, and what they got. */
+/** Starts an impersonation of a new user. Returns the browser, the user and the tokens. */
 async function begun(operator = 'otto@acme.test') {
   const { oid: operatorOid, tid } = await known(operator);
   const name = `target${number}`;
@@ -54,7 +54,7 @@ const ended = async (by: string) => {
   expect([event?.data, more]).toEqual([expect.objectContaining({ EndedBy: by, EndedAt: expect.any(String) }), []]);
   return event;
 };
-/** Dead at once for who has tokens; the browser is the operator's again. */
+/** Checks that the token is inactive immediately, and that the operator is signed in again in the browser. */
 async function expectOver({ agent, token }: { agent: Agent; token: string }, operatorOid: string | undefined) {
   expect((await introspect(service.issuer, token)).json).toEqual({ active: false });
   const now = await support.now(agent);

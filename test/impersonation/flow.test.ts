@@ -1,4 +1,4 @@
-/** Service specification 4.2, 2.3: signing in as somebody else, by the pages that people use. Threat G8. */
+/** Service specification 4.2, 2.3: impersonation by the pages that operators use. Threat G8. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { IdpEvent } from 'tenant-idp';
@@ -23,7 +23,7 @@ const known = async (name: string) => {
   const { id: oid = '', parentUserId: sub = oid } = account?.person.user ?? {};
   return { oid, sub, tid: account?.tenant.id ?? '' };
 };
-/** A page without what is of one sign-in alone. */
+/** Returns a page without the parts that differ between sign-ins. */
 const comparable = ({ body, url }: Answer): string =>
   body
     .replaceAll(new URL(url).pathname.split('/').at(-1) ?? '', 'UID')
@@ -50,7 +50,7 @@ describe('specification 4.2', () => {
     expect(decodeJwt(tokens.id_token).act).toEqual(act);
     expect((await introspect(service.issuer, tokens.access_token)).json.act).toEqual(act);
     expect((await userinfo(service.issuer, tokens.access_token)).json.act).toEqual(act);
-    // By a linked account: it is that one that acts, under the sub that the family shares.
+    // By a linked account: `act` names that account, with the `sub` that linked accounts share.
     const linked = await known('olga@globex.test');
     expect(linked.sub).not.toBe(linked.oid);
     const { response } = await support.act('bob@globex.test', { operator: 'olga@acme.test' });
@@ -104,7 +104,7 @@ describe('issue 15: how it begins', () => {
     const names = (answer: Answer) => [...new Set(answer.body.match(/many\d\d/g))];
     expect([names(first).length, names(second).length]).toEqual([10, 5]);
     expect(new Set([...names(first), ...names(second)]).size).toBe(15);
-    // What is no cursor begins anew.
+    // A value that is no cursor leads to the first page.
     expect(names(await agent.submit(first, { after: 'nonsense' }))).toEqual(names(first));
   });
 

@@ -1,4 +1,4 @@
-/** Issue 15: what nobody does in the name of somebody else. G8: no offline_access, no refresh token, no link, password, consent or invitation. */
+/** Issue 15: actions that an impersonator cannot do. G8: no offline_access, no refresh token, no link, password, consent or invitation. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -20,7 +20,7 @@ const captured = captureMail();
 const store = memoryDirectory();
 const accepted = new Set<string>();
 
-/** A page of an extension on which whoever is signed in changes something, in person or not. */
+/** Pages of an extension on which the signed-in user changes something: one for impersonators too, one in person alone. */
 const changing: Extension = {
   name: 'changing',
   routes(router, { directory, impersonation: { inPerson }, http: { requestId }, signIn }) {
@@ -46,7 +46,7 @@ const service = useIdp({
 const { act, ask, silently, redeem, known, url } = impersonationIn(service);
 const at = (path: string): string => `${service.issuer}${path}`;
 const errorOf = (answer: Answer): string | undefined => membersOf(answer).error;
-/** Accounts that a chooser offers. */
+/** Returns the accounts that a chooser offers. */
 const choicesOf = ({ body }: Answer): readonly string[] => [...body.matchAll(/name="choice" value="([^"]+)"/g)].map(([, oid = '']) => oid);
 const isImpersonationPage = ({ status, body }: Answer): boolean => status === 403 && body.includes('Not while you act as somebody else');
 
@@ -164,7 +164,7 @@ describe('issue 15: no consent, invitation or requirement in the name of the use
 describe('issue 15: no change to the linked accounts or organisations of the user', () => {
   let carol: Agent;
   beforeAll(async () => {
-    // Carol acts as Alice at Acme, who has another account at Globex.
+    // Carol impersonates Alice at Acme. Alice has another account at Globex.
     carol = new Agent();
     await signIn(carol, url(), 'carol@acme.test', NEW_PASSWORD);
     await act({}, carol, 'alice@acme.test');
@@ -262,7 +262,7 @@ describe('G8: no refresh token where a host wants one for everybody', () => {
 test('every event raised in the session carries the user as actor, and who acts as `act`', async () => {
   expect((await agent.post(at('/changing'), {})).body).toBe('changed');
   const last = async () => (await recordedEvents(store, 'PersonUpdated')).at(-1);
-  // Events of the sign-in before it may be told a moment earlier.
+  // Events of the earlier sign-in may be dispatched first.
   const raised = await until(last, (event) => event?.actor === `user:${people.bob.oid}`);
   expect(raised).toMatchObject({ actor: `user:${people.bob.oid}`, act: `user:${people.alice.oid}`, requestId: expect.any(String) });
 });

@@ -7,7 +7,7 @@ import { freePort, type ImpersonationNode, optionsOfNodes, startImpersonationNod
 import { withMongo } from '../support/stores/mongo.js';
 import { until } from '../support/time/until.js';
 
-/** After the turn of the form: the row with its event, the operator's session, the step, its result, the sign-in with its code, the tokens. */
+/** Number of writes before the kill: the row with its event, the operator's session, the step, its result, the sign-in with its code, the tokens. */
 const POINTS = [2, 3, 4, 5, 6, 7, 8, 9];
 const rounds = process.env.PROVE ? Array.from({ length: 100 }, (_, round) => POINTS[round % POINTS.length] as number) : [2, 6];
 
@@ -62,7 +62,7 @@ withMongo('MONGODB_URL', (mongo) =>
         const began = token !== undefined || impersonation.length > 0;
         if (began) await until(async () => (await of('ImpersonationStarted')).length > 0);
         await users.disable(userId);
-        // The event is of the very write of the row: where one is, the other is, and the job of another node ends it.
+        // One write has the row and its event, so both exist or neither. The job of another node ends the impersonation.
         const started = await of('ImpersonationStarted');
         if (killAfter === 2) await until(async () => (await of('ImpersonationStarted')).length === 1);
         if (started.length > 0 || killAfter === 2) await until(async () => (await of('ImpersonationEnded')).length === 1);

@@ -16,7 +16,7 @@ const operators = {
 } as const;
 const states = ['active', 'invited', 'disabled'] as const;
 const groups = { none: [], holder: [permission], administrator: ['idp.users:read'], other: ['orders.view'] } as const;
-/** What the target is linked to, in the other tenant. */
+/** Accounts in the other tenant to which the target is linked. */
 const links = ['none', 'parent of none', 'parent of holder', 'parent of administrator', 'child of none', 'child of holder'] as const;
 const tenants = ['Acme', 'Globex'] as const;
 
@@ -26,7 +26,7 @@ interface Cell {
   readonly group: keyof typeof groups;
   readonly link: (typeof links)[number];
 }
-/** Each value of one side with the plain value of the others, and all pairs of groups and links. */
+/** Each value of one dimension with the plain values of the others, and pairs of values that matter together. */
 const cells: readonly Cell[] = tenants.flatMap((tenant) => [
   ...states.map((state) => ({ tenant, state, group: 'none', link: 'none' }) as const),
   ...(Object.keys(groups) as (keyof typeof groups)[]).map((group) => ({ tenant, state: 'active', group, link: 'none' }) as const),
@@ -97,7 +97,7 @@ beforeAll(async () => {
   }
 });
 
-/** What a crafted form gets, whatever the pages show. */
+/** Posts a crafted form, and returns the claims of the ID token; undefined without one. */
 async function attempt(agent: Agent, operator: string, oid: string, tid: string): Promise<Record<string, unknown> | undefined> {
   const { page } = await support.chooser(operator, {}, agent);
   if (page.location !== undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Issue 15: what is taken away on one node ends the impersonation on every node; both stores down in turn. */
+/** Issue 15: a removed permission on one node ends the impersonation on every node. Outages of each store. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { isActive } from '../support/client/steps.js';
@@ -23,12 +23,12 @@ describe('two nodes', () => {
     const [granting] = nodes.idps;
     const [alice] = (await granting?.directory.accounts.candidates('alice@acme.test')) ?? [];
     const { agent, page } = await nodes.onlyAt(1, () => chooser());
-    // The other node knows her groups from now on.
+    // The other node has her groups in its cache from now on.
     expect((await nodes.onlyAt(1, () => choose(agent, page, 'alice@acme.test'))).status).toBe(200);
     await granting
       ?.tenant(alice?.tenant.id ?? '')
       .groups.update(alice?.person.user.groupIds[0] ?? '', { permissionIds: ['idp.users:read'] });
-    // Another form, because the same one would be answered as before.
+    // Another form, because the same form would get the same answer.
     const { agent: another, page: anew } = await nodes.onlyAt(1, () => chooser());
     await expect(nodes.onlyAt(1, () => choose(another, anew, 'alice@acme.test'))).rejects.toThrow('is not on the page');
   });
@@ -59,7 +59,7 @@ describe('stores that are away', () => {
     expect([answer.status, answer.location]).toEqual([503, undefined]);
     expect(textOf(answer)).not.toContain('hunter2');
     expect(await support.now(agent)).not.toHaveProperty('act');
-    // The same form works once the stores are back, and begins one alone.
+    // The same form works when the stores are available again, and starts one impersonation.
     const again = await agent.follow(await agent.submit(why, { step: 'start', reason: `down: ${down}` }));
     const tokens = await support.redeem(again);
     expect(await support.now(agent)).toHaveProperty('act');
@@ -70,7 +70,7 @@ describe('stores that are away', () => {
     );
     expect(started.length).toBe(1);
     stores.down[down] = true;
-    // An end that cannot be written ends nothing, and one that is asked for again does.
+    // An end that cannot be written ends nothing. The retry ends the impersonation.
     const end = await support.end(agent).catch(() => undefined);
     stores.recover();
     expect(end === undefined || end.status === 503).toBe(true);

@@ -1,4 +1,4 @@
-/** Issue 15, 4: by option the target is told by mail. */
+/** Issue 15, 4: an option notifies the target by mail. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdpEvent, type MailMessage } from 'tenant-idp';
 import type { Extension, ExtensionContext } from 'tenant-idp/extension';
@@ -63,7 +63,7 @@ describe('issue 15: the target is told by mail', () => {
     } = data;
     const again = { id, oid, operatorId, clientId, startedAt, endsAt };
     (await context.work.deliver('impersonation.notice', again)).release();
-    // An operator who is gone by now has no name; and this one comes after the other.
+    // An operator who was removed since has no name. This delivery comes after the other one.
     (
       await context.work.deliver('impersonation.notice', { ...again, id: 'another', operatorId: '0197a000-0000-7000-8000-00000000dead' })
     ).release();
@@ -80,7 +80,7 @@ describe('issue 15: the target is told by mail', () => {
     await act('bob@globex.test', { operator: 'olga@acme.test' });
     const mail = await mailTo(captured, 'bob@globex.test', KIND);
     expect(mail).toMatchObject({ subject: 'Noen logget inn som deg hos Globex', locale: 'nb' });
-    // Which account the operator's is linked to is nobody else's business.
+    // The mail does not disclose the account to which the operator's account is linked.
     expect(mail.text).toContain('Olga Test hos Globex');
     expect(mail.text).not.toContain('Acme');
     expect(mailsTo('new@globex.test')).toEqual([]);

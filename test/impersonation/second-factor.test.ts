@@ -1,4 +1,4 @@
-/** Threat G8: a second factor of the operator, of late, where the tenant of the user asks for one. */
+/** Threat G8: a recent second factor of the operator, if the tenant of the user requires one. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { signIn } from '../support/client/agent.js';
@@ -19,11 +19,11 @@ beforeAll(async () => {
 
 test('the operator signs in again with one, for the same person, and amr says so', async () => {
   const { agent, page: accounts } = await support.chooser('olga@acme.test');
-  // Olga is an operator by an account of Globex, and Globex asks for a second factor before it shows anything of its users.
+  // Olga is an operator by an account of Globex. Globex requires a second factor before it shows its users.
   const globex = /name="choice" value="([^"]+)"/.exec(accounts.body)?.[1] ?? '';
   const asked = await agent.follow(await agent.submit(accounts, { choice: globex }));
   const { response: list, secret } = await enrolOn(agent, asked);
-  // The first factor cuts off what began in the same second.
+  // The enrolment of the first factor ends sign-ins that began in the same second.
   passTime(2);
   const why = await support.choose(agent, list, 'bob@globex.test');
   expect(textOf(why)).toContain('Act as Bob Brown');
@@ -35,7 +35,7 @@ test('the operator signs in again with one, for the same person, and amr says so
     passTime(1000);
     const later = await support.choose(agent, (await support.chooser('olga@acme.test', {}, agent)).page, 'bob@globex.test');
     expect(textOf(later)).toContain('Globex asks for a second factor');
-    // A crafted form begins nothing either.
+    // A crafted form starts nothing either.
     expect(textOf(await agent.submit(later, { step: 'start', reason: 'crafted' }))).toContain('Globex asks for a second factor');
     const again = await agent.follow(await agent.submit(later, { step: 'again' }));
     expect(isSignInPage(again)).toBe(true);

@@ -1,6 +1,6 @@
 /**
- * XT-PREHIJACK, XT-BLOCK: the administrator of any tenant records identities of a connection of the instance. Such a record opens the account where the
- * sign-in is held to that tenant, or after the person said that the account is theirs. It keeps nobody from a new account.
+ * XT-PREHIJACK, XT-BLOCK: the administrator of any tenant records identities of a connection of the instance. Such a record opens the account if the sign-in
+ * is restricted to that tenant, or after the person acknowledges the account. It never prevents a new account.
  */
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
@@ -43,7 +43,7 @@ describe('a newcomer, for whom another tenant’s administrator recorded the ide
     expect(await silent(agent)).toMatchObject({ error: 'login_required' });
     const made = await signedIn(await none(agent, page));
     expect([made, made === oid]).toEqual([await accountOf(sub, 'Acme'), false]);
-    // From now on the person has an account without a doubt, and the claim is a choice.
+    // From now on the person has an account of their own, and the claim is a choice.
     const later = new Agent();
     const choice = await by(later);
     expect([titleOf(choice), choice.body.includes('Globex entered Inst as your way to sign in')]).toEqual([CHOICE, true]);
@@ -93,7 +93,7 @@ describe('a newcomer, for whom another tenant’s administrator recorded the ide
   test('a claim keeps nobody from connecting an account of their own', async () => {
     const sub = newcomer();
     const [claim, own] = [await claimed('Globex', sub), await user('Acme')];
-    // A new account would have the name of the one that the person has.
+    // A new account would have the user name of the account that the person has.
     upstream().person = { ...upstream().person, sub, email: await nameOf(own) };
     const agent = new Agent();
     const refused = await none(agent, await by(agent));
@@ -125,7 +125,7 @@ describe('a sign-in that is held to the tenant', () => {
     expect(await silent(agent)).toMatchObject({ error: 'login_required' });
     expect(await silent(agent, 'web', { acr_values: `tenant:${tid.Acme}` })).toMatchObject({ error: 'login_required' });
     expect((await recordOf('Globex', oid))[0]).not.toHaveProperty('isAcknowledged');
-    // With a page it is said, and the sign-in answers every request from then on.
+    // On a page the person acknowledges the account, and the sign-in answers every request from then on.
     const page = await by(agent);
     expect(titleOf(page)).toBe(CLAIMS);
     expect(await signedIn(await choose(agent, page, oid))).toBe(oid);
@@ -144,7 +144,7 @@ describe('a sign-in that is held to the tenant', () => {
       const page = await open(agent, 'web', parameters as never);
       expect([parameters, page.body.includes(`value="${child}"`), codeOf(page)]).toEqual([parameters, false, null]);
     }
-    // The person says that the parent account is theirs, and goes on as the child.
+    // The person acknowledges the parent account, and continues as the child account.
     const elsewhere = new Agent();
     const page = await by(elsewhere, 'web', 'Acme');
     expect(titleOf(page)).toBe(CLAIMS);
@@ -177,7 +177,7 @@ describe('a person who says that the account is theirs', () => {
     const page = await by(agent);
     const { action, fields } = formOf(page);
     const [, choice = ''] = new RegExp(`value="(${oid} [^"]+)"`).exec(page.body) ?? [];
-    // No other browser says it, and no form without its token does.
+    // Another browser cannot acknowledge the account, and a form without its token cannot.
     for (const wrong of [
       { ...fields, choice, csrf: 'x' },
       { ...fields, choice: choice.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')) },
@@ -192,7 +192,7 @@ describe('a person who says that the account is theirs', () => {
     expect(second.status).toBeLessThan(500);
     expect((await recordOf('Globex', oid))[0]).toMatchObject({ isAcknowledged: true, vouchedBy: { by: 'tenant', tids: [tid.Globex] } });
     expect(await signedIn(await by(new Agent()))).toBe(oid);
-    // A change of other members, and the same identity again, keep what was said.
+    // A change of other members, and the same identity again, keep the acknowledgement.
     const body = { externalIdentities: [{ idp: 'inst', subject: sub }], userName: `renamed-${oid}` };
     expect((await admins.globex?.patch(`/tenants/${tid.Globex}/users/${oid}`, body))?.status).toBe(200);
     expect(await signedIn(await by(new Agent()))).toBe(oid);

@@ -1,6 +1,6 @@
 /**
- * XT-CROWD, XT-REVIVE, XT-NONE: claims of one tenant's administrator hide no account of another tenant, no sign-in undoes that the tenant of new users
- * disabled an account, and “none of these is mine” counts for the identity that it was said of.
+ * XT-CROWD, XT-REVIVE, XT-NONE: claims of one tenant's administrator hide no account of another tenant. No sign-in replaces an account that the tenant of new
+ * users disabled. “None of these is mine” counts for one identity.
  */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, titleOf } from '../../support/client/agent.js';
@@ -10,7 +10,7 @@ const { accountOf, admins, back, by, choose, claimed, newcomer, none, service, s
 
 const UNAVAILABLE = 'Your account cannot be used now';
 
-/** More claims of Globex than a page shows of one tenant. */
+/** Records more claims at Globex than a page shows of one tenant. */
 async function crowd(subject: string): Promise<readonly string[]> {
   const all: string[] = [];
   for (let index = 0; index < 12; index += 1) all.push(await claimed('Globex', subject, 'active', admins.helper));
@@ -48,7 +48,7 @@ describe('XT-CROWD: twelve users of Globex have the identity of one of Initech',
     const sub = newcomer();
     const many = await crowd(sub);
     await become(many);
-    // The last account of the crowd's own tenant is found as well.
+    // The last account of the tenant with many claims is shown too.
     const [one, last] = [await claimed('Initech', sub), await claimed('Globex', sub)];
     const agent = new Agent();
     const page = await by(agent, client);
@@ -58,7 +58,7 @@ describe('XT-CROWD: twelve users of Globex have the identity of one of Initech',
     expect(await signedIn(await choose(agent, page, one), client)).toBe(one);
   });
 
-  /** An account of Acme that is linked to a claimed one of Initech. */
+  /** Creates an account of Acme that is linked to a claimed account of Initech. */
   async function linked(subject: string): Promise<string> {
     const [parent, child] = [await claimed('Initech', subject), await user('Acme')];
     await service.idp.tenant(tid.Acme ?? '').linking.link(child, { tid: tid.Initech ?? '', userId: parent });
@@ -133,7 +133,7 @@ describe('XT-NONE: the person says that none of the accounts is theirs', () => {
     const oid = await claimed('Globex', second);
     const again = await none(agent, page);
     expect([titleOf(again), shown(again, [oid]), await usersIn(second, 'Acme')]).toEqual([CLAIMS, [oid], 0]);
-    // Said of the second, it counts for the second.
+    // The answer for the second identity counts for the second identity.
     expect(await signedIn(await none(agent, again))).toBe(await accountOf(second, 'Acme'));
   });
 

@@ -1,4 +1,4 @@
-/** E-D: providers that tell little of a person. Each sign-in is a real one, at a provider that tells `sub` alone, or one claim beside it. */
+/** E-D: providers that send few claims. Each sign-in is real, at a provider that sends `sub` alone, or one more claim. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type AdminClient, administer, adminSeed, adminToken, tenantIds } from '../../support/administration/admin.js';
@@ -46,7 +46,7 @@ const ownerOf = async (id: Id, subject: string) => {
   return accounts[0]?.person;
 };
 
-/** Signs in twice, and returns the user, who is one. */
+/** Signs in twice, and returns the only user. */
 async function created(id: Id, person: NonNullable<UpstreamProvider['person']>) {
   for (const _ of [1, 2])
     expect([id, person, membersOf(await signIn(id, person))]).toEqual([id, person, expect.objectContaining({ code: expect.any(String) })]);

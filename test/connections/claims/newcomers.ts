@@ -1,4 +1,4 @@
-/** Newcomers of a provider whose connection is of the instance, and the tenants' administrators who record their identities. */
+/** New users of a provider whose connection is of the instance, and tenant administrators who record their identities. */
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { type AdminClient, adminClient, administer, adminSeed, adminToken, tenantIds } from '../../support/administration/admin.js';
@@ -80,7 +80,7 @@ function useProvider() {
 export const codeOf = ({ location }: Answer): string | null =>
   location?.startsWith(redirectUri) ? new URL(location).searchParams.get('code') : null;
 
-/** What a browser does. */
+/** Steps of a browser. */
 function browsers({ service, tid, upstream }: Provided) {
   const pkce = createPkce();
   const url = (client: string, parameters: Record<string, string> = {}) =>
@@ -94,7 +94,7 @@ function browsers({ service, tid, upstream }: Provided) {
   const silent = async (agent: Agent, client = 'web', parameters: Record<string, string> = {}) =>
     membersOf(await open(agent, client, { prompt: 'none', ...parameters }));
 
-  /** Whom an answer of the service signs in. */
+  /** Returns the user whom an answer of the service signs in. */
   async function signedIn(response: Answer, client = 'web'): Promise<unknown> {
     const code = codeOf(response);
     if (code === null) return titleOf(response);
@@ -112,10 +112,10 @@ function browsers({ service, tid, upstream }: Provided) {
   return { open, back, by, silent, signedIn, choose, none };
 }
 
-/** What administrators and the host do. */
+/** Steps of administrators and of the host. */
 function records({ service, admins, tid, upstream }: Provided) {
   let count = 0;
-  /** A new person of the provider, who is nobody here. */
+  /** Returns a new person of the provider, who has no account here. */
   function newcomer() {
     count += 1;
     const sub = `newcomer-${count}`;
@@ -130,7 +130,7 @@ function records({ service, admins, tid, upstream }: Provided) {
     await service.idp.directory.credentials.seedPassword(made.user?.id ?? '', 'password');
     return made.user?.id ?? '';
   }
-  /** What the administrator of a tenant records for a user of it. @param administrator one with fewer scopes. @default the one of all scopes */
+  /** Records an identity for a user, as the tenant's administrator. @param administrator one with fewer scopes. @default the one with all scopes */
   async function claimed(
     tenant: 'Acme' | 'Globex' | 'Initech',
     subject: string,

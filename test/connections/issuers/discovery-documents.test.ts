@@ -1,4 +1,4 @@
-/** Discovery documents of providers with a wrong part: the rest is used where no sign-in needs the part, and the administrator learns which it is. */
+/** Discovery documents with an invalid part: the rest is used if no sign-in needs the part, and the administrator gets a warning. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type AdminClient, administer, adminSeed, adminToken } from '../../support/administration/admin.js';
 import type { Json } from '../../support/client/agent.js';
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => upstream?.close());
 
 let count = 0;
-/** Signs a new person in at a new connection whose provider publishes these members. */
+/** Signs in a new person by a new connection whose provider publishes these members. */
 async function signIn(members: Json) {
   document = { ...theirs, ...members };
   const id = `provider-${count++}`;

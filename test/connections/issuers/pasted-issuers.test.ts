@@ -1,4 +1,4 @@
-/** An issuer as it is pasted: with the ending of its discovery document, or with one slash more or less than the provider states. */
+/** Pasted issuers: with the ending of the discovery document, or with one slash more or less than the provider states. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type AdminClient, administer, adminSeed, adminToken } from '../../support/administration/admin.js';
 import { Agent, authorizeUrl, createPkce } from '../../support/client/agent.js';

@@ -1,4 +1,4 @@
-/** C03b: a connection whose issuer is spelled otherwise than its provider spells it. The log names both. */
+/** C03b: a connection whose issuer differs from the issuer of its provider. The log names both. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +7,7 @@ import { Agent, authorizeUrl, createPkce } from '../../support/client/agent.js';
 import { testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
-/** What providers call themselves, by the path of the connection's issuer. */
+/** Issuers that providers state, by the path of the connection's issuer. */
 const spelled: Readonly<Record<string, (issuer: string) => unknown>> = {
   version: (issuer) => `${issuer}/v2.0`,
   case: (issuer) => issuer.toUpperCase(),

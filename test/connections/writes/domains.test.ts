@@ -1,4 +1,4 @@
-/** A domain is of one connection, also when two are written at the same time, and when a process pauses between its writes. */
+/** A domain belongs to one connection, also when two are written at the same time, and when a node pauses between its writes. */
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Collection, DirectoryStore, Row } from '../../../lib/store/directory-store.js';
@@ -8,7 +8,7 @@ import { backToPresent, passTime } from '../../support/time/clock.js';
 import { until } from '../../support/time/until.js';
 
 const memory = memoryDirectory();
-/** Ids of connections whose write waits, with what lets it go on. */
+/** Functions that release the waiting write of a connection, by id. */
 const held = new Map<string, Promise<void>>();
 const waiting = new Set<string>();
 const hold = (id: string): (() => void) => {
@@ -66,7 +66,7 @@ const owners = async (domain: string): Promise<string[]> => {
   return json.items.flatMap(({ id, domains }: { id: string; domains: string[] }) => (domains.includes(domain) ? id : []));
 };
 
-/** A connection gets the domain: by its creation, or by a change. */
+/** Ways in which a connection gets the domain: its creation, or a change. */
 const ways: readonly (readonly [
   name: string,
   take: (id: string, domain: string) => ReturnType<AdminClient>,
