@@ -31,10 +31,10 @@ import { createPermissions } from './groups/permissions.js';
 import { createIdpNames } from './idp-names.js';
 import { createAcceptance } from './invitations/acceptance.js';
 import { createInvitations } from './invitations/create-invitations.js';
+import { createInvitationDeliveries } from './invitations/invitation-deliveries.js';
 import type { InvitationParts } from './invitations/invitations.js';
 import { createMissingReferences } from './invitations/missing-references.js';
 import { createRowProblems } from './invitations/row-problems.js';
-import { createSettling } from './invitations/settling.js';
 import { createNationalIds } from './keyed-hashes/national-ids.js';
 import { createRemovedUserIds } from './keyed-hashes/removed-user-ids.js';
 import { createKeyCompletion } from './lists/key-completion.js';
@@ -71,7 +71,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     background.outbox.nudge(collection);
     if (collection === 'removals') tenantRemoval.nudge();
   });
-  const { invitations, passwordResets, emailProofs } = createLinkServices(options, context, { ...background, ...accountServices });
+  const { invitationParts, passwordResets, emailProofs } = createLinkServices(options, context, { ...background, ...accountServices });
   const personExports = createPersonExports(context);
   const missingReferences = createMissingReferences(context);
   const { credentials, privileges, accounts, policies, signIns, meansSources } = accountServices;
@@ -92,7 +92,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     onSignInCutoff: signIns.on,
     onPersonExport: personExports.on,
     credentials,
-    onInvitationDue: invitations.settling.onDue,
+    onInvitationDue: invitationParts.invitationDeliveries.onDue,
     passwordResets,
     emailProofs,
     events,
@@ -113,7 +113,16 @@ export function createDirectory(options: DirectoryOptions): Directory {
       await deliveries.close();
     },
   };
-  const parts = { issuer, credentials, privileges, accounts, meansSources, personRemovalOver, exportOf: personExports.of, ...invitations };
+  const parts = {
+    issuer,
+    credentials,
+    privileges,
+    accounts,
+    meansSources,
+    personRemovalOver,
+    exportOf: personExports.of,
+    ...invitationParts,
+  };
 
   const directoryOf = (
     by: Attribution,
@@ -253,7 +262,11 @@ function createLinkServices(
   };
   const links = createMailedLinks(sealer, 'invitation link');
   return {
-    invitations: { links, rules, settling: createSettling({ context, deliveries, credentials, links, urlOf: rules.urlOf }) },
+    invitationParts: {
+      links,
+      rules,
+      invitationDeliveries: createInvitationDeliveries({ context, deliveries, credentials, links, urlOf: rules.urlOf }),
+    },
     passwordResets: createPasswordResets({
       context,
       accounts,

@@ -17,10 +17,10 @@ import { externalIdentityKey, hasUser, type JudgeChild } from '../persons/user-r
 import { PASSWORD } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
 import { weaker, withCredentialVoucher } from '../vouchers.js';
+import type { InvitationDeliveries } from './invitation-deliveries.js';
 import { invitationState } from './invitation-state.js';
 import { onBehalf } from './metadata.js';
 import { createOpening, type OpenedInvitation } from './opening.js';
-import type { Settling } from './settling.js';
 
 export interface AcceptedAccount {
   readonly person: PersonWithUser;
@@ -60,7 +60,7 @@ interface Parts {
   readonly context: DirectoryContext;
   readonly tenants: Tenants;
   readonly credentials: Credentials;
-  readonly settling: Settling;
+  readonly invitationDeliveries: InvitationDeliveries;
   readonly links: MailedLinks;
   readonly means: Pick<AccountMeans, 'open'>;
 }
@@ -70,7 +70,7 @@ interface Parts {
  * A password is kept under an id of its own before, and that write names the one that counts. So whichever step a crash comes at, either the link
  * works again, or the user is active and the password that was named becomes theirs.
  */
-export function createAcceptance({ context, tenants, credentials, settling, links, means }: Parts): Acceptance {
+export function createAcceptance({ context, tenants, credentials, invitationDeliveries, links, means }: Parts): Acceptance {
   const { now } = context;
   const open = createOpening({ context, tenants, means });
 
@@ -81,12 +81,12 @@ export function createAcceptance({ context, tenants, credentials, settling, link
     async accept(ref, password, from = [], by = undefined) {
       const startedAt = now();
       const opened = await open(ref);
-      if (opened?.state === 'accepted') return acceptedBefore({ credentials, settling }, opened, { password, from, by });
+      if (opened?.state === 'accepted') return acceptedBefore({ credentials, invitationDeliveries }, opened, { password, from, by });
       const { takes, person, tenant, invitation } = pending(opened);
       if (takes === 'link' || (takes === 'password') !== (password !== undefined)) throw new IdpError('invitation_over');
       const passwordHash = password === undefined ? undefined : await credentials.hashFor(person.user, password, from);
       const credentialId = passwordHash === undefined ? undefined : newId();
-      const { release } = await settling.announce({ id: ref.id, ...(credentialId && { credentialId }) });
+      const { release } = await invitationDeliveries.enqueue({ id: ref.id, ...(credentialId && { credentialId }) });
       if (credentialId !== undefined && passwordHash !== undefined) await credentials.setFirstHash(credentialId, passwordHash);
       const rows = createPersonRows(onBehalf(context, invitation), tenant.id);
       let isOurs = false;
@@ -100,7 +100,7 @@ export function createAcceptance({ context, tenants, credentials, settling, link
         if (credentialId !== undefined) await credentials.forget(credentialId);
         throw new IdpError('invitation_over');
       }
-      await settling.settle(ref.id);
+      await invitationDeliveries.updateRow(ref.id);
       release();
       const account: Account = { person: accepted, tenant };
       const isOwn = credentialId !== undefined && credentialOwner(accepted.user) === accepted.user.id;
@@ -110,12 +110,12 @@ export function createAcceptance({ context, tenants, credentials, settling, link
     async acceptLinked(ref, parent, judge, ofSignIn) {
       const opened = await open(ref);
       if (opened?.state === 'accepted' && opened.takes === 'link' && opened.person.user.parentUserId === parent.userId) {
-        await settling.settle(ref.id);
+        await invitationDeliveries.updateRow(ref.id);
         return { person: opened.person };
       }
       const { takes, person, tenant, invitation } = pending(opened);
       if (takes !== 'link') throw new IdpError('invitation_over');
-      await settling.announce({ id: ref.id });
+      await invitationDeliveries.enqueue({ id: ref.id });
       const { link } = createLinks(onBehalf(context, invitation));
       const joined = (child: PersonWithUser): PersonWithUser => {
         if (invitationState(child.user, ref, now()) !== 'pending' || !hasSameGroups(child.user, person.user))
@@ -127,19 +127,19 @@ export function createAcceptance({ context, tenants, credentials, settling, link
         judge,
         vouchedBy: weaker(ofSignIn, voucherOfLink(person)) ?? { by: 'person' },
       });
-      await settling.settle(ref.id);
+      await invitationDeliveries.updateRow(ref.id);
       return { person: linked };
     },
 
     async acceptIdentity({ id, tid, user }, identity) {
       const key = externalIdentityKey(identity);
-      if (user.invitation) await settling.announce({ id: user.invitation.id });
+      if (user.invitation) await invitationDeliveries.enqueue({ id: user.invitation.id });
       const accepted = await createPersonRows(context, tid).update(id, (row) =>
         row.user?.status === 'invited' && row.user.id === user.id && row.user.externalIdentityKeys.includes(key)
           ? registered(now, row as PersonWithUser)
           : row,
       );
-      if (user.invitation) await settling.settle(user.invitation.id);
+      if (user.invitation) await invitationDeliveries.updateRow(user.invitation.id);
       if (!hasUser(accepted)) throw new IdpError('not_found');
       return accepted;
     },
@@ -148,12 +148,12 @@ export function createAcceptance({ context, tenants, credentials, settling, link
 
 /** Returns the acceptance that the same caller made before. Settles it, because the node that made it may have ended. */
 async function acceptedBefore(
-  { credentials, settling }: Pick<Parts, 'credentials' | 'settling'>,
+  { credentials, invitationDeliveries }: Pick<Parts, 'credentials' | 'invitationDeliveries'>,
   { ref, person, tenant }: OpenedInvitation,
   { password, from, by }: { readonly password: string | undefined; readonly from: readonly string[]; readonly by: string | undefined },
 ): Promise<AcceptedAccount> {
   if (by === undefined || person.user.accepted?.by !== by) throw new IdpError('invitation_over');
-  await settling.settle(ref.id);
+  await invitationDeliveries.updateRow(ref.id);
   if (password === undefined) return { person };
   const account: Account = { person, tenant };
   if ((await credentials.checkPassword([account], password, { from })).length === 0) throw new IdpError('invitation_over');
@@ -200,11 +200,11 @@ function activated(
 /** Active by the identity; the invitation has done its work. */
 function registered(now: () => number, row: PersonWithUser): PersonWithUser {
   const { invitation, ...user } = row.user;
-  const at = new Date(now());
-  const accepted = invitation && { accepted: { id: invitation.id, at } };
+  const acceptedAt = new Date(now());
+  const accepted = invitation && { accepted: { id: invitation.id, at: acceptedAt } };
   const data = { AggregateId: user.id, ...(invitation && { InvitationId: invitation.id }) };
   return withEvents(
-    { ...row, user: { ...user, status: 'active', ...accepted }, updatedAt: at },
+    { ...row, user: { ...user, status: 'active', ...accepted }, updatedAt: acceptedAt },
     pendingEvent(now, 'UserRegistered', row.tid, data),
   );
 }

@@ -6,7 +6,7 @@ import { createPersonRows } from '../persons/person-rows.js';
 import { createTenantScope } from '../tenants/tenant-scope.js';
 import { createInvitationList, missingReference, viewOf } from './invitation-lists.js';
 import type { InvitationParts, Invitations } from './invitations.js';
-import { createInviting } from './inviting.js';
+import { createNewInvitations } from './new-invitations.js';
 import { createOpenInvitations } from './open-invitations.js';
 
 export function createInvitations(context: DirectoryContext, parts: InvitationParts, tid: string): Invitations {
@@ -23,7 +23,7 @@ export function createInvitations(context: DirectoryContext, parts: InvitationPa
 
   const open = createOpenInvitations(context, parts, requireRow, tid);
   return {
-    ...createInviting(context, parts, rows, tid),
+    ...createNewInvitations(context, parts, rows, tid),
     ...open,
     async get(id) {
       const row = await rows.get(id);

@@ -2,7 +2,7 @@
  * Invitations: how a user that others made becomes active.
  *
  * The invitation is written first, then the person's document, which names the one invitation that is good, and the number of its link: whoever accepts,
- * resends or revokes writes that document. The row tells what the invitation is for, and is brought in line afterwards (`settling`). `inviting` makes
+ * resends or revokes writes that document. The row tells what the invitation is for, and is brought in line afterwards (`invitation-deliveries`). `new-invitations` makes
  * invitations, `open-invitations` changes those that wait, `invitation-lists` shows all, and `acceptance` is what becomes of a link.
  */
 import { type Static, Type } from '@sinclair/typebox';
@@ -13,8 +13,8 @@ import type { DirectoryContext } from '../context.js';
 import type { Listed } from '../lists/list.js';
 import type { MailedLinks } from '../mailed-links.js';
 import type { PersonInput, Persons } from '../persons/persons.js';
+import type { InvitationDeliveries } from './invitation-deliveries.js';
 import type { InvitationQuery, InvitationView } from './invitation-lists.js';
-import type { Settling } from './settling.js';
 
 export const invitationInput = inputSchema({
   id: Type.Optional(Type.String()),
@@ -77,7 +77,7 @@ export interface InvitationParts {
   /** The service over these collections. */
   readonly personsOf: (context: DirectoryContext) => Persons;
   readonly clients: Clients;
-  readonly settling: Settling;
+  readonly invitationDeliveries: InvitationDeliveries;
   readonly links: MailedLinks;
   readonly rules: InvitationRules;
 }

@@ -9,8 +9,8 @@ import { voucherFor, weaker } from '../vouchers.js';
 import { type InvitationView, viewOf } from './invitation-lists.js';
 import { invitationState, isExpired } from './invitation-state.js';
 import type { InvitationParts, Invitations } from './invitations.js';
-import { checkSending, expiryOf } from './inviting.js';
 import { onBehalf } from './metadata.js';
+import { checkSending, expiryOf } from './new-invitations.js';
 
 /** What can be done to an invitation until it is accepted: another link, none any more, the link itself. */
 export function createOpenInvitations(
@@ -35,7 +35,7 @@ interface Scope extends InvitationParts {
 }
 
 async function resend(scope: Scope, id: string): Promise<InvitationView> {
-  const { context, settling, rules, tid } = scope;
+  const { context, invitationDeliveries, rules, tid } = scope;
   const { now } = context;
   const row = await scope.requireRow(id);
   const person = await createPersonRows(context, tid).get(row.personId);
@@ -45,7 +45,7 @@ async function resend(scope: Scope, id: string): Promise<InvitationView> {
   checkSending(rules, { email: mailable(person?.email) });
   const serial = (person?.user?.invitation?.serial ?? 0) + 1;
   const vouchedBy = await voucherFor(context, tid, person);
-  const { release, mailing } = await settling.announce({ id, serial, by: context.by });
+  const { release, mailing } = await invitationDeliveries.enqueue({ id, serial, by: context.by });
   await change(scope, row, (open, current) => {
     checkSending(rules, { email: mailable(current.email) });
     // Somebody else resends it at the same time: theirs is as good.
@@ -69,7 +69,7 @@ async function revoke(scope: Scope, id: string): Promise<InvitationView> {
   const { now } = scope.context;
   const row = await scope.requireRow(id);
   if (row.status === 'revoked') return viewOf(row, now());
-  await scope.settling.announce({ id });
+  await scope.invitationDeliveries.enqueue({ id });
   await change(scope, row, (_, current) => {
     const { invitation, ...user } = current.user;
     const event = pendingEvent(now, 'InvitationRevoked', scope.tid, { AggregateId: id, UserId: user.id });
@@ -109,8 +109,8 @@ async function change(
   return person as PersonWithUser;
 }
 
-async function shown({ context, settling, tid }: Scope, id: string): Promise<InvitationView> {
-  const row = await settling.settle(id);
+async function shown({ context, invitationDeliveries, tid }: Scope, id: string): Promise<InvitationView> {
+  const row = await invitationDeliveries.updateRow(id);
   if (row?.tid !== tid) throw new IdpError('not_found');
   return viewOf(row, context.now());
 }

@@ -15,7 +15,7 @@ import { type InvitationInput, type InvitationParts, type Invitations, invitatio
 import { onBehalf } from './metadata.js';
 
 /** Makes invitations: checks all that can be known, then writes the row, then the person's document. */
-export function createInviting(
+export function createNewInvitations(
   context: DirectoryContext,
   parts: InvitationParts,
   rows: TenantScope<Invitation>,
@@ -37,7 +37,7 @@ interface Scope extends InvitationParts {
 }
 
 async function create(scope: Scope, userId: string, input: InvitationInput): Promise<InvitationView> {
-  const { context, settling, rows, personRows, tid } = scope;
+  const { context, invitationDeliveries, rows, personRows, tid } = scope;
   const { now } = context;
   checkInput(invitationInput, input);
   const person = await personRows.requireByUser(userId);
@@ -45,7 +45,7 @@ async function create(scope: Scope, userId: string, input: InvitationInput): Pro
   const client = await checked(scope, input, { email: mailable(person.email) });
   const row = rowFor(scope, input, client, { personId: person.id, userId });
   const vouchedBy = await voucherFor(context, tid, person);
-  const { release, withdraw, mailing } = await announce(scope, row.id, input);
+  const { release, withdraw, mailing } = await enqueue(scope, row.id, input);
   const invitation = await insert(scope, row).catch(refusedWith(withdraw));
   let replaced: string | undefined;
   try {
@@ -68,7 +68,7 @@ async function create(scope: Scope, userId: string, input: InvitationInput): Pro
     return refusedWith(withdraw)(error);
   }
   release();
-  if (replaced !== undefined) await settling.settle(replaced);
+  if (replaced !== undefined) await invitationDeliveries.updateRow(replaced);
   return viewOf(invitation, now());
 }
 
@@ -82,7 +82,7 @@ async function createPerson(scope: Scope, personInput: PersonInput, input: Invit
   const userId = idFor(personInput.user.id);
   const row = rowFor(scope, input, client, { personId, userId });
   const vouchedBy = await voucherFor(context, tid);
-  const { release, withdraw, mailing } = await announce(scope, row.id, input);
+  const { release, withdraw, mailing } = await enqueue(scope, row.id, input);
   const invitation = await insert(scope, row).catch(refusedWith(withdraw));
   try {
     const given = { ...personInput, id: personId, user: { ...personInput.user, id: userId } };
@@ -144,8 +144,8 @@ async function insert({ rows }: Scope, row: ReturnType<typeof rowFor>): Promise<
   });
 }
 
-const announce = ({ context, settling }: Scope, id: string, { send }: InvitationInput) =>
-  settling.announce({ id, isNew: true, ...(send && { serial: 1, by: context.by }) });
+const enqueue = ({ context, invitationDeliveries }: Scope, id: string, { send }: InvitationInput) =>
+  invitationDeliveries.enqueue({ id, isNew: true, ...(send && { serial: 1, by: context.by }) });
 
 async function isNamed({ personRows }: Scope, personId: string, invitationId: string): Promise<boolean> {
   const person = await personRows.get(personId);

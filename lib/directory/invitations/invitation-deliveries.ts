@@ -17,7 +17,7 @@ import { onBehalf } from './metadata.js';
 const KIND = 'invitation';
 
 /** What is to be done about an invitation. The queue holds ids alone. */
-export interface InvitationWork {
+export interface InvitationDelivery {
   readonly id: string;
   /** Announced before its row, and before the document of a person who is made with it. */
   readonly isNew?: true;
@@ -42,16 +42,16 @@ export interface DueInvitation {
 export type OnInvitationDue = (send: (due: DueInvitation) => Promise<void>) => void;
 
 /** Work that is enqueued, with its name. */
-export interface Announced extends Enqueued {
+export interface EnqueuedInvitation extends Enqueued {
   readonly mailing: string;
 }
 
 /** Brings what is kept beside the person's document in line with it. */
-export interface Settling {
+export interface InvitationDeliveries {
   /** Enqueues the work before the write that it is about, so that a crash leaves nothing half done. */
-  announce(work: Omit<InvitationWork, 'mailing'>): Promise<Announced>;
+  enqueue(work: Omit<InvitationDelivery, 'mailing'>): Promise<EnqueuedInvitation>;
   /** The invitation as its person's document says by now. */
-  settle(id: string): Promise<Invitation | undefined>;
+  updateRow(id: string): Promise<Invitation | undefined>;
   readonly onDue: OnInvitationDue;
 }
 
@@ -64,7 +64,7 @@ interface Parts {
   readonly urlOf: (token: string) => string;
 }
 
-export function createSettling({ context, deliveries, credentials, links, urlOf }: Parts): Settling {
+export function createInvitationDeliveries({ context, deliveries, credentials, links, urlOf }: Parts): InvitationDeliveries {
   const { now } = context;
   const { invitations, persons } = context.collections;
 
@@ -73,7 +73,7 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
     return person?.tid === tid ? person : undefined;
   }
 
-  async function settle(id: string): Promise<Invitation | undefined> {
+  async function updateRow(id: string): Promise<Invitation | undefined> {
     const invitation = await invitations.get(id);
     const person = invitation && (await personOf(invitation));
     if (!person) return invitation;
@@ -81,13 +81,13 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
       const { at, credentialId } = person.user.accepted;
       if (credentialId !== undefined) await credentials.takeOffer(credentialId, person.user.id, at);
     }
-    return invitations.update(id, (row) => settled(row, person, now));
+    return invitations.update(id, (row) => rowOfPerson(row, person, now));
   }
 
-  async function work(delivery: Delivery, send: (due: DueInvitation) => Promise<void>): Promise<void> {
-    const { id, isNew = false, serial, mailing, credentialId, by = {} } = delivery.data as unknown as InvitationWork;
+  async function deliver(delivery: Delivery, send: (due: DueInvitation) => Promise<void>): Promise<void> {
+    const { id, isNew = false, serial, mailing, credentialId, by = {} } = delivery.data as unknown as InvitationDelivery;
     const isEarly = now() - delivery.createdAt.getTime() < PATIENCE_MS;
-    const invitation = await settle(id);
+    const invitation = await updateRow(id);
     const person = invitation && (await personOf(invitation));
     const { user } = person ?? {};
     if (credentialId !== undefined && user?.accepted?.credentialId !== credentialId) {
@@ -113,17 +113,17 @@ export function createSettling({ context, deliveries, credentials, links, urlOf 
   }
 
   return {
-    settle,
-    async announce(data) {
+    updateRow,
+    async enqueue(data) {
       const mailing = newId();
       return { ...(await deliveries.enqueue([{ kind: KIND, data: { ...data, mailing } }])), mailing };
     },
-    onDue: (send) => deliveries.handle(KIND, (delivery) => work(delivery, send)),
+    onDue: (send) => deliveries.handle(KIND, (delivery) => deliver(delivery, send)),
   };
 }
 
 /** The row as the person's document says. The same row, which writes nothing, where it does already. */
-function settled(row: Invitation, { user }: Person, now: () => number): Invitation {
+function rowOfPerson(row: Invitation, { user }: Person, now: () => number): Invitation {
   const { invitation, accepted } = user ?? {};
   const next: Invitation =
     accepted?.id === row.id
