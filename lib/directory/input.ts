@@ -114,8 +114,8 @@ const MOST_PROBLEMS = 20;
  */
 export function problemsOf(schema: TSchema, value: unknown): readonly InputProblem[] {
   const problems: InputProblem[] = [];
-  for (const found of [formProblems(schema, value), textProblems(schema, value), unstorableParts(value)])
-    for (const problem of found) {
+  for (const problemsOfRule of [formProblems(schema, value), textProblems(schema, value), unstorableParts(value)])
+    for (const problem of problemsOfRule) {
       if (problems.length === MOST_PROBLEMS) return problems;
       // Where a member is missing, typebox says next that it is no string.
       if (!problems.some(({ path }) => path === problem.path)) problems.push(problem);
@@ -217,19 +217,19 @@ function unstorableParts(value: unknown, path = '', depth = 0): readonly InputPr
   if (typeof value !== 'object' || value === null) return [];
   if (depth === MOST_DEPTH) return [{ path, expected: `at most ${MOST_DEPTH} levels` }];
   return Object.entries(value).flatMap(([name, member]) => {
-    const at = `${path}/${referenceToken(name)}`;
-    return [...halfCharacter(name, at), ...unstorableParts(member, at, depth + 1)];
+    const memberPath = `${path}/${referenceToken(name)}`;
+    return [...halfCharacter(name, memberPath), ...unstorableParts(member, memberPath, depth + 1)];
   });
 }
 
 function halfCharacter(text: string, path: string): readonly InputProblem[] {
-  const found = /\p{Cs}/u.exec(text);
-  if (!found) return [];
-  const character = `U+${found[0].charCodeAt(0).toString(16).toUpperCase()}`;
+  const half = /\p{Cs}/u.exec(text);
+  if (!half) return [];
+  const character = `U+${half[0].charCodeAt(0).toString(16).toUpperCase()}`;
   return [
     {
       path: path.replace(/\p{Cs}/gu, '\ufffd'),
-      expected: withoutCharacter({ character, position: [...text.slice(0, found.index)].length + 1 }),
+      expected: withoutCharacter({ character, position: [...text.slice(0, half.index)].length + 1 }),
     },
   ];
 }

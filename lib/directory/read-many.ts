@@ -10,6 +10,6 @@ export async function readMany<R>(
   { one, all, keyOf }: { one(key: string): Promise<R | undefined>; all(): Promise<readonly R[]>; keyOf(record: R): string },
 ): Promise<readonly (R | undefined)[]> {
   if (keys.length <= MOST_SINGLE_READS) return Promise.all(keys.map(one));
-  const found = new Map((await all()).map((record) => [keyOf(record), record]));
-  return keys.map((key) => found.get(key));
+  const byKey = new Map((await all()).map((record) => [keyOf(record), record]));
+  return keys.map((key) => byKey.get(key));
 }

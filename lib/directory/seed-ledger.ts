@@ -46,8 +46,8 @@ export function createSeedLedger({ collections, now }: Pick<DirectoryContext, 'c
   const { seeds } = collections;
   const enter: SeedLedger['enter'] = async (entry) => {
     const made = await seeds.insert(entry).catch(IdpError.unless('conflict'));
-    const kept = made ?? (await seeds.get(entry.id));
-    if (kept) return { entry: kept, isNew: made !== undefined };
+    const stored = made ?? (await seeds.get(entry.id));
+    if (stored) return { entry: stored, isNew: made !== undefined };
     if (await seeds.unreadable(entry.id)) throw new IdpError('record_unreadable', { collection: 'seeds', id: entry.id });
     return enter(entry);
   };
@@ -115,8 +115,8 @@ export function createSeedLedger({ collections, now }: Pick<DirectoryContext, 'c
 /** Events count as well, because they outlive their records. */
 async function hasRecords({ tenants, permissions, clients, apiResources, events }: Collections): Promise<boolean> {
   const all: readonly Pick<Collection<Row>, 'find'>[] = [tenants, permissions, clients, apiResources, events];
-  const found = await Promise.all(all.map((rows) => rows.find({}, { limit: 1 })));
-  return found.some((rows) => rows.length > 0);
+  const samples = await Promise.all(all.map((rows) => rows.find({}, { limit: 1 })));
+  return samples.some((rows) => rows.length > 0);
 }
 
 /**

@@ -138,8 +138,8 @@ export const isVoid = (account: Account, loginAt?: Date, owner?: string, session
   basisOf(account, owner).accounts.some((each) => isEnded(each, loginAt, session));
 
 /** Whether a request that waits for the account since `at` has ended for good. A cut-off that spares a session ends sign-ins, but no waiting request. */
-export const isWaitOver = (account: Account, at: Date | undefined): boolean =>
-  isVoid(account, at, undefined, (account.owner ?? account).person.user.spared?.session);
+export const isWaitOver = (account: Account, since: Date | undefined): boolean =>
+  isVoid(account, since, undefined, (account.owner ?? account).person.user.spared?.session);
 
 /** The time of the first sign-in that counts, in milliseconds since the epoch. */
 export const notBeforeOf = (account: Account, owner?: string): number =>

@@ -172,18 +172,18 @@ class NamedAccounts {
   /** Usable accounts with the name, and all persons with the name by their tenants. */
   async #byOwnName(keys: readonly string[], { tids, organisation = '', method }: Narrowed) {
     const named = new Map<string, readonly PersonWithUser[]>();
-    const found: Ranked[] = [];
+    const accounts: Ranked[] = [];
     const first: Account[] = [];
     for await (const account of this.#accountsByName(keys, tids)) {
       const { person, tenant } = account;
       named.set(tenant.id, [...(named.get(tenant.id) ?? []), person]);
       if (!isUsable(account) || !allows(account, method)) continue;
       const usable = await this.#ranked(account, organisation);
-      found.push(...usable);
+      accounts.push(...usable);
       first.push(...usable.filter(({ rank, isSelfMade }) => rank === TENANT_NAME && !isSelfMade).map((one) => one.account));
       if (ofOwners(first).length < first.length) break;
     }
-    return { named, found };
+    return { named, found: accounts };
   }
 
   /** Accounts that the name means as the name of their parent, at most one in each tenant. */
@@ -216,15 +216,15 @@ class NamedAccounts {
         isUsable(account),
       );
     if (isFew) return usable((await Promise.all(tids.map((tid) => this.#parts.persons.find({ byEmail: [tid, key] })))).flat());
-    const found: Account[] = [];
+    const accounts: Account[] = [];
     // Two are enough to know that it is not one's alone.
-    for (let after: string | undefined; found.length < 2; ) {
+    for (let after: string | undefined; accounts.length < 2; ) {
       const rows = await this.#parts.persons.find({ byEmailAnywhere: [key] }, { limit: PAGE, ...present({ after }) });
-      found.push(...(await usable(rows)));
+      accounts.push(...(await usable(rows)));
       after = rows.at(-1)?.id;
       if (rows.length < PAGE) break;
     }
-    return found;
+    return accounts;
   }
 
   async candidatesAmong(oids: readonly string[], userName: string, narrowed: Narrowed = {}): Promise<readonly Account[]> {
@@ -242,12 +242,14 @@ class NamedAccounts {
     );
     const direct = (await Promise.all(named.map((account) => this.#ranked(account, organisation)))).flat();
     // A browser that signed in to the parent knows the password that signs the linked account in.
-    const known = linked.filter(({ account: { person } }) =>
+    const signedInHere = linked.filter(({ account: { person } }) =>
       [person.user.id, credentialOwner(person.user)].some((id) => oids.includes(id)),
     );
     const namesakes = new Map(
-      await Promise.all(known.map(async ({ account: { tenant } }) => [tenant.id, await this.#namesakesIn(tenant.id, keys)] as const)),
+      await Promise.all(
+        signedInHere.map(async ({ account: { tenant } }) => [tenant.id, await this.#namesakesIn(tenant.id, keys)] as const),
+      ),
     );
-    return ofOwners(meant(direct, known, (tid) => namesakes.get(tid) ?? []).map(({ account }) => account));
+    return ofOwners(meant(direct, signedInHere, (tid) => namesakes.get(tid) ?? []).map(({ account }) => account));
   }
 }

@@ -165,15 +165,15 @@ class ComparedMeans implements AccountMeans {
   }
 
   async #settingsOfIdp(idp: string, tid: string): Promise<VouchedMeans | undefined> {
-    const found = await Promise.all(this.#parts.sources.map((source) => source.ofIdp(idp, tid)));
-    return found.find((one) => one !== undefined);
+    const settings = await Promise.all(this.#parts.sources.map((source) => source.ofIdp(idp, tid)));
+    return settings.find((one) => one !== undefined);
   }
 
   /** Returns the settings by which identities of the user sign in, each once. */
   async #settingsOf({ tid, user }: PersonWithUser): Promise<readonly VouchedMeans[]> {
     const idps = [...new Set(user.externalIdentities.map(({ idp }) => idp))];
-    const found = await Promise.all(idps.map((idp) => this.#settingsOfIdp(idp, tid)));
-    return found.flatMap((one) => (one ? [{ ...one, userId: user.id }] : []));
+    const settings = await Promise.all(idps.map((idp) => this.#settingsOfIdp(idp, tid)));
+    return settings.flatMap((one) => (one ? [{ ...one, userId: user.id }] : []));
   }
 
   /** While a user is linked, the means of its parent sign it in. */
@@ -194,8 +194,8 @@ class ComparedMeans implements AccountMeans {
   ): Promise<{ readonly means: readonly M[]; readonly held: readonly Privilege[] }> {
     const limited = all.filter(isTenants);
     if (limited.length === 0) return { means: [], held: [] };
-    const held = [...(await this.#parts.privileges.of(person)), ...added];
-    return { means: limited.filter(({ vouchedBy }) => !covers(vouchedBy, held)), held };
+    const privileges = [...(await this.#parts.privileges.of(person)), ...added];
+    return { means: limited.filter(({ vouchedBy }) => !covers(vouchedBy, privileges)), held: privileges };
   }
 
   async #ofHolder(person: PersonWithUser, added: readonly Privilege[]): Promise<readonly UnconfirmedUser[]> {
@@ -221,9 +221,9 @@ class ComparedMeans implements AccountMeans {
 
   /** Returns the voucher of one means of the owner of the credentials. @param used its name, or the digest that a sign-in kept */
   async #voucherOfUsed({ idp = LOCAL, used }: Pick<BegunSignIn, 'idp'> & { readonly used: string }, owner: PersonWithUser) {
-    const found = (await this.#usableOf(idp, owner)).find((one) => one.name === used || digestOf(one) === used);
+    const usedMeans = (await this.#usableOf(idp, owner)).find((one) => one.name === used || digestOf(one) === used);
     // The means was removed, or its voucher changed, after the sign-in.
-    return found ? found.vouchedBy : NOTHING;
+    return usedMeans ? usedMeans.vouchedBy : NOTHING;
   }
 
   /** Privileges that a sign-in of the person opens. Only the groups of a parent's children are read past the cache. */
@@ -241,8 +241,8 @@ class ComparedMeans implements AccountMeans {
     return (async () => {
       if (!holder || (link?.by === 'tenant' && !covers(link, await this.#openedBy(person)))) return false;
       if (used === undefined) return true;
-      const held = await this.#openedBy(holder.person);
-      return held.length === 0 || covers(await this.#voucherOfUsed({ idp, used }, holder.person), held);
+      const privileges = await this.#openedBy(holder.person);
+      return privileges.length === 0 || covers(await this.#voucherOfUsed({ idp, used }, holder.person), privileges);
     })();
   }
 
@@ -250,8 +250,8 @@ class ComparedMeans implements AccountMeans {
     const { person } = account.owner ?? account;
     const limited = (await this.#usableOf(idp, person)).filter(isTenants);
     const named = used ?? (idp === LOCAL ? method === PASSWORD && PASSWORD : limited[0]?.name);
-    const found = limited.find(({ name }) => name === named);
-    return found && digestOf(found);
+    const usedMeans = limited.find(({ name }) => name === named);
+    return usedMeans && digestOf(usedMeans);
   }
 
   async admits({ person, owner }: Account, credential?: CredentialRef): Promise<boolean> {
@@ -315,8 +315,8 @@ class ComparedMeans implements AccountMeans {
     return covers(voucher, this.#parts.privileges.ofGroups([group]));
   }
 
-  unconfirmedAddress(person: Person, held: readonly Privilege[]): readonly VouchedMeans[] {
-    return addressesOf(person).filter(({ vouchedBy }) => !covers(vouchedBy, held));
+  unconfirmedAddress(person: Person, privileges: readonly Privilege[]): readonly VouchedMeans[] {
+    return addressesOf(person).filter(({ vouchedBy }) => !covers(vouchedBy, privileges));
   }
 
   async *unconfirmedMembers({ id, tid }: GroupRef, added: readonly Privilege[]): AsyncIterable<UnconfirmedUser> {

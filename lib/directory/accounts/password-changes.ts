@@ -60,8 +60,8 @@ export function createPasswordChanges(
     for (const child of (await persons.find({ byParent: [userId] })).filter(hasUser)) await cutOff(child, userId, newPassword.at);
   }
 
-  async function cutOff(child: PersonWithUser, parentUserId: string, at: Date): Promise<void> {
-    if ((child.user.notBefore?.getTime() ?? 0) >= at.getTime()) return;
+  async function cutOff(child: PersonWithUser, parentUserId: string, changedAt: Date): Promise<void> {
+    if ((child.user.notBefore?.getTime() ?? 0) >= changedAt.getTime()) return;
     await withCutoff({ oid: child.user.id }, (nextNotBefore) =>
       persons.update(child.id, (row) => {
         if (!hasUser(row) || row.user.parentUserId !== parentUserId) return row;

@@ -99,19 +99,19 @@ class StoredPrivileges implements Privileges {
   }
 
   async #ofFewGroups({ tid, groupIds }: GroupsOfTenant): Promise<readonly Privilege[]> {
-    const found = await Promise.all(
+    const privileges = await Promise.all(
       groupIds.map(async (id) => {
         const group = await this.#groups.get(id);
         if (group) return group.tid === tid ? this.ofGroups([group]) : [];
         return (await this.#groups.unreadable(id)) ? [{ tid }] : [];
       }),
     );
-    return found.flat();
+    return privileges.flat();
   }
 
   /** A child that its own damage hides from the look-up by parent is still in the parent's list. */
-  async #ofHidden({ tid, user }: PersonWithUser, found: readonly Person[]): Promise<readonly Privilege[]> {
-    const hidden = (user.childUserIds ?? []).filter((id) => !found.some((child) => child.user?.id === id));
+  async #ofHidden({ tid, user }: PersonWithUser, children: readonly Person[]): Promise<readonly Privilege[]> {
+    const hidden = (user.childUserIds ?? []).filter((id) => !children.some((child) => child.user?.id === id));
     const rows = await Promise.all(hidden.map((id) => this.#allPersons.find({ byUser: [id] })));
     return rows.flatMap(([row]) => (row && this.#allPersons.isReadable(row) ? [] : [{ tid }]));
   }
@@ -157,8 +157,8 @@ class StoredPrivileges implements Privileges {
       return false;
     // Only a caller of all tenants can create such groups and put linked users into them, so nobody else can make this list long.
     for (const where of [{ withAdminScope: ['yes'] }, ...this.#others.map((id) => ({ byPermission: [id] }))])
-      for await (const found of pages((page) => this.#allGroups.find(where, page))) {
-        const exceeding = found.filter((group) => group.tid !== tid && !isHeld(caller, this.#ofRow(group)));
+      for await (const groups of pages((page) => this.#allGroups.find(where, page))) {
+        const exceeding = groups.filter((group) => group.tid !== tid && !isHeld(caller, this.#ofRow(group)));
         while (exceeding.length > 0) {
           const answers = await Promise.all(exceeding.splice(0, AT_ONCE).map((group) => this.#hasChildOf(tid, group)));
           if (answers.includes(true)) return false;
@@ -170,8 +170,8 @@ class StoredPrivileges implements Privileges {
   async mayTrustHints(caller: Authority): Promise<boolean> {
     if (!caller.ofAllTenants) return false;
     const isOfAdminApi = ({ permissionId }: Privilege): boolean => permissionId === undefined || isAdminScope(permissionId);
-    for await (const found of pages((page) => this.#allGroups.find({ withAdminScope: ['yes'] }, page)))
-      if (!isHeld(caller, found.flatMap((group) => this.#ofRow(group)).filter(isOfAdminApi))) return false;
+    for await (const groups of pages((page) => this.#allGroups.find({ withAdminScope: ['yes'] }, page)))
+      if (!isHeld(caller, groups.flatMap((group) => this.#ofRow(group)).filter(isOfAdminApi))) return false;
     return true;
   }
 

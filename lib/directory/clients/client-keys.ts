@@ -67,7 +67,7 @@ export function usableKeys(metadata: Client['metadata']): { readonly keys: unkno
   if (!Array.isArray(keys) || keys.some(isSecretKey)) return { keys, warnings: [] };
   const usable = keys.filter(isUsableKey);
   if (usable.length === keys.length) return { keys, warnings: [] };
-  const paths = keys.flatMap((key, at) => (isUsableKey(key) ? [] : [`/metadata/jwks/keys/${at}`])).slice(0, MOST_WARNINGS);
+  const paths = keys.flatMap((key, index) => (isUsableKey(key) ? [] : [`/metadata/jwks/keys/${index}`])).slice(0, MOST_WARNINGS);
   const need = unmetNeed(metadata, usable);
   if (usable.length === 0 || need !== undefined) {
     const reason = need === undefined ? 'no usable key is left' : `no usable key for ${need} is left`;

@@ -18,13 +18,13 @@ export interface RecordProblem {
   readonly didYouMean?: string;
 }
 
-const encrypted = ['id_token', 'userinfo', 'introspection', 'authorization'].flatMap((of) => [
-  `${of}_encrypted_response_alg`,
-  `${of}_encrypted_response_enc`,
+const encrypted = ['id_token', 'userinfo', 'introspection', 'authorization'].flatMap((message) => [
+  `${message}_encrypted_response_alg`,
+  `${message}_encrypted_response_enc`,
 ]);
 
 /** @see RFC 7591 §2, OpenID Connect Registration §2, RFC 8705, 9101, 9126, 9449 and 9701, JARM §3, and the logout specifications */
-const known: ReadonlySet<string> = new Set([
+const knownNames: ReadonlySet<string> = new Set([
   ...`application_type authorization_signed_response_alg backchannel_logout_session_required backchannel_logout_uri client_id_issued_at
   client_secret_expires_at client_uri contacts default_acr_values default_max_age dpop_bound_access_tokens frontchannel_logout_session_required
   frontchannel_logout_uri grant_types id_token_signed_response_alg initiate_login_uri introspection_signed_response_alg jwks jwks_uri logo_uri
@@ -47,7 +47,7 @@ const refused: Readonly<Record<string, string>> = {
 };
 
 /** Names that the service knows or refuses itself. */
-export const ownMetadataNames: readonly string[] = [...known, ...Object.keys(refused)];
+export const ownMetadataNames: readonly string[] = [...knownNames, ...Object.keys(refused)];
 
 const refusedGrants: Readonly<Record<string, string>> = {
   'urn:ietf:params:oauth:grant-type:device_code': 'a grant type that is served; the device flow is not yet',
@@ -98,8 +98,8 @@ export function findClientProblems(client: CheckedClient, rules: ClientRules): r
   if (Array.isArray(metadata.scope)) report('/metadata/scope', 'one string, with a space between scopes');
   // Secrets belong to the record, and end when they are rotated.
   if (secretEnd !== 0) report('/metadata/client_secret_expires_at', 'nothing, or 0');
-  const found = Object.entries(rules.problemsOfMetadata?.({ ...metadata, response_types: responseTypesOf(metadata) }) ?? {});
-  const ofExtensions = found.map(([name, expected]) => ({ path: `/metadata/${name}`, expected }));
+  const problemsByName = Object.entries(rules.problemsOfMetadata?.({ ...metadata, response_types: responseTypesOf(metadata) }) ?? {});
+  const ofExtensions = problemsByName.map(([name, expected]) => ({ path: `/metadata/${name}`, expected }));
   return [
     ...problems,
     ...ofExtensions,
@@ -128,9 +128,9 @@ export function findAllClientProblems(client: Client, rules: ClientRules): reado
 export function findProblemsOfChange(before: Client, after: Client, rules: ClientRules): readonly RecordProblem[] {
   const problems = findAllClientProblems(after, rules);
   if (problems.length === 0) return problems;
-  const known = new Set(findAllClientProblems(before, rules).map(({ path, expected }) => `${path} ${expected}`));
+  const earlierProblems = new Set(findAllClientProblems(before, rules).map(({ path, expected }) => `${path} ${expected}`));
   const isWritten = (path: string): boolean => !isDeepStrictEqual(valueAt(before, memberOf(path)), valueAt(after, memberOf(path)));
-  return problems.filter(({ path, expected }) => isWritten(path) || !known.has(`${path} ${expected}`));
+  return problems.filter(({ path, expected }) => isWritten(path) || !earlierProblems.has(`${path} ${expected}`));
 }
 
 /** The member of the record, or of its metadata, that a path is in. */
@@ -153,9 +153,9 @@ function problemOfName(name: string, value: unknown, { ownMetadata, addedMetadat
     const expected = check(value);
     return expected === undefined ? undefined : { path, expected };
   }
-  if (known.has(name)) return undefined;
+  if (knownNames.has(name)) return undefined;
   // Records have names in the spelling of the standards alone, so that a record has one member for one meaning.
-  const names = [...known, ...(addedMetadata?.keys() ?? [])];
+  const names = [...knownNames, ...(addedMetadata?.keys() ?? [])];
   const reason = ownMember(refused, name) ?? ownMember(refused, spellingsOf(Object.keys(refused))(name) ?? name);
   if (reason !== undefined) return { path, expected: reason };
   const didYouMean = spellingsOf(names)(name) ?? nearestName(name, names);

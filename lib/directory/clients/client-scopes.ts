@@ -19,11 +19,11 @@ export async function existingScopes({
 export const existingScopesFor = async (wanted: readonly string[], context: DirectoryContext): Promise<ReadonlySet<string>> =>
   wanted.every((scope) => context.identityScopes.has(scope)) ? context.identityScopes : existingScopes(context);
 
-/** The scopes that a client may not get. @param known those that exist, and those that it has. */
-export const findScopeProblems = (allowedScopes: readonly string[], known: ReadonlySet<string>): readonly RecordProblem[] =>
+/** The scopes that a client may not get. @param grantable those that exist, and those that it has. */
+export const findScopeProblems = (allowedScopes: readonly string[], grantable: ReadonlySet<string>): readonly RecordProblem[] =>
   allowedScopes.flatMap((scope, index) => {
-    if (known.has(scope)) return [];
-    const didYouMean = nearestName(scope, [...known]);
+    if (grantable.has(scope)) return [];
+    const didYouMean = nearestName(scope, [...grantable]);
     const problem = { path: `/allowedScopes/${index}`, expected: 'a scope of a claim set or of an API resource' };
     return [didYouMean === undefined ? problem : { ...problem, didYouMean }];
   });

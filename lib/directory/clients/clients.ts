@@ -150,8 +150,8 @@ type ClientEvent = 'ClientCreated' | 'ClientUpdated' | 'ClientRemoved' | 'Client
 const eventOf = ({ now }: DirectoryContext, type: ClientEvent, id: string) => pendingEvent(now, type, undefined, { AggregateId: id });
 
 /** The client is the `idp` of sign-ins that its hints make: no method or connection has that name. */
-const withHintName = ({ idpNames }: DirectoryContext, id: string, isTrusted: unknown, held: HeldWrite<Client>): Promise<Client> =>
-  isTrusted === true ? idpNames.hold(id, 'client', held) : held.write();
+const withHintName = ({ idpNames }: DirectoryContext, id: string, isTrusted: unknown, heldWrite: HeldWrite<Client>): Promise<Client> =>
+  isTrusted === true ? idpNames.hold(id, 'client', heldWrite) : heldWrite.write();
 
 /** A seed starts in production without a salt for pairwise clients. Their sign-ins are refused until there is one. */
 const withoutSalt = (
@@ -215,8 +215,8 @@ async function update(
     check?.(row);
     wasTrusted = row.trustedLoginHint;
     const next = withClientVoucher(row, patched(now, row, patch), vouchedBy, isConfirmed);
-    const known = new Set([...existing, ...row.allowedScopes]);
-    refuse([...withoutSalt(context, findProblemsOfChange(row, next, context), next), ...findScopeProblems(allowedScopes, known)]);
+    const grantable = new Set([...existing, ...row.allowedScopes]);
+    refuse([...withoutSalt(context, findProblemsOfChange(row, next, context), next), ...findScopeProblems(allowedScopes, grantable)]);
     return changed(row, next, eventOf(context, 'ClientUpdated', id));
   };
   const distrusted = (row: Client): Client =>

@@ -38,17 +38,17 @@ export function createConsents(
     withdraw: (userId, clientId) => consents.remove(consentId(userId, clientId)),
     async allow(userId, clientId, scopes, claims = [], vouchedBy = undefined) {
       const id = consentId(userId, clientId);
-      const known = await consents.get(id);
-      const refused = known && !(await counts(known)) ? known.vouchedBy : undefined;
+      const stored = await consents.get(id);
+      const refused = stored && !(await counts(stored)) ? stored.vouchedBy : undefined;
       return consents.upsert(id, (row) => {
-        const kept = refused && isDeepStrictEqual(row?.vouchedBy, refused) ? undefined : row;
-        const all = [...new Set([...(kept?.scopes ?? []), ...scopes])];
-        const before = kept?.claims ?? [];
+        const previous = refused && isDeepStrictEqual(row?.vouchedBy, refused) ? undefined : row;
+        const all = [...new Set([...(previous?.scopes ?? []), ...scopes])];
+        const before = previous?.claims ?? [];
         const allClaims = [...new Set([...before, ...claims])];
-        if (kept && all.length === kept.scopes.length && allClaims.length === before.length) return kept;
+        if (previous && all.length === previous.scopes.length && allClaims.length === before.length) return previous;
         const at = new Date(now());
         const { version, createdAt = at } = row ?? {};
-        const least = weaker(kept?.vouchedBy, vouchedBy);
+        const least = weaker(previous?.vouchedBy, vouchedBy);
         return {
           ...newRecord(now, id, { userId, clientId }),
           ...(version !== undefined && { version }),

@@ -61,8 +61,8 @@ function inStandardSpelling(written: Written, { addedMetadata }: SpellingRules):
   const meanings = Object.keys(written).map((name) => spelled(name) ?? name);
   const times = new Map<string, number>();
   for (const name of meanings) times.set(name, (times.get(name) ?? 0) + 1);
-  const metadata = Object.entries(written).map(([given, value], at) => {
-    const meant = meanings[at] ?? given;
+  const metadata = Object.entries(written).map(([given, value], index) => {
+    const meant = meanings[index] ?? given;
     // Two spellings of one name in one document have two meanings.
     const name = times.get(meant) === 1 && !ofRecord.has(meant) ? meant : given;
     const path = `/metadata/${given}`;
@@ -75,19 +75,19 @@ function inStandardSpelling(written: Written, { addedMetadata }: SpellingRules):
 function metadataValue(name: string, value: unknown, path: string, warn: (path: string, reason: string) => void): unknown {
   const isUri = /_uris?$/.test(name);
   const values = valuesOf(name);
-  const read: Read = (one, at) => {
+  const read: Read = (one, valuePath) => {
     if (typeof one !== 'string') return one;
     const text = isUri || values ? one.trim() : one;
     const words = text.split(/\s+/);
     const next = values ? words.map((word) => values(word) ?? word).join(' ') : text;
-    if (next !== one) warn(at, next === one.trim() ? 'White space around it is left out.' : `It is read as ${next}.`);
+    if (next !== one) warn(valuePath, next === one.trim() ? 'White space around it is left out.' : `It is read as ${next}.`);
     return next;
   };
   if (name === 'scope' && Array.isArray(value) && value.every(isScope)) {
     warn(path, 'The list is read as one string, with a space between scopes.');
     return value.join(' ');
   }
-  if (Array.isArray(value)) return value.map((one, at) => read(one, `${path}/${at}`));
+  if (Array.isArray(value)) return value.map((one, index) => read(one, `${path}/${index}`));
   const one = read(value, path);
   if (!lists.has(name) || typeof one !== 'string' || one === '') return one;
   warn(path, 'It is read as a list with one element.');

@@ -25,8 +25,8 @@ export async function resolveGroupIds(groups: Groups, { ids, names }: GroupRefs)
   if (ids === undefined && names === undefined) {
     throw new IdpError('invalid_record', { path: '/groups', expected: 'ids or names' });
   }
-  const found = await groups.findMany(ids === undefined ? { names: refs } : { ids: refs });
-  const unknown = refs.filter((_, index) => found[index] === undefined);
+  const rows = await groups.findMany(ids === undefined ? { names: refs } : { ids: refs });
+  const unknown = refs.filter((_, index) => rows[index] === undefined);
   if (unknown.length > 0) throw new IdpError('group_unknown', { unknown });
-  return found.flatMap((group) => group?.id ?? []);
+  return rows.flatMap((group) => group?.id ?? []);
 }

@@ -84,8 +84,8 @@ export function createPermissions(context: DirectoryContext): Permissions {
     },
     async checkKnown(ids) {
       const wanted = [...new Set(ids)];
-      const known = await readMany(wanted, { one: rows.get, all: () => collections.permissions.find({}), keyOf: ({ id }) => id });
-      const unknown = wanted.filter((_, index) => known[index] === undefined);
+      const records = await readMany(wanted, { one: rows.get, all: () => collections.permissions.find({}), keyOf: ({ id }) => id });
+      const unknown = wanted.filter((_, index) => records[index] === undefined);
       if (unknown.length > 0) throw new IdpError('permission_unknown', { unknown });
     },
   };

@@ -50,8 +50,8 @@ export function createNationalIds({ rows, sealer, logger }: Parts): NationalIds 
       const hashed = (ring: Sealer, nationalId: string) => ring.hashes(PURPOSE, JSON.stringify([tid, normalised(nationalId)]));
       return {
         async hashes(nationalId) {
-          const found = await keys.all();
-          return found.length === 0 ? [] : hashed(createSealer(found), nationalId);
+          const readable = await keys.all();
+          return readable.length === 0 ? [] : hashed(createSealer(readable), nationalId);
         },
         async seal(personId, nationalId) {
           const ring = createSealer(await keys.forWriting());
@@ -61,9 +61,9 @@ export function createNationalIds({ rows, sealer, logger }: Parts): NationalIds 
           };
         },
         async open(personId, sealed) {
-          const found = await keys.all();
-          if (found.length === 0) throw new IdpError('undecipherable');
-          return createSealer(found).decrypt(PURPOSE, personId, sealed);
+          const readable = await keys.all();
+          if (readable.length === 0) throw new IdpError('undecipherable');
+          return createSealer(readable).decrypt(PURPOSE, personId, sealed);
         },
       };
     },

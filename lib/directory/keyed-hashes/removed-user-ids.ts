@@ -41,8 +41,8 @@ export function createRemovedUserIds({ rows, sealer, logger }: Parts): RemovedUs
       await rows.insert({ id: hashOf(key, userId) }).catch(IdpError.unless('conflict'));
     },
     async has(userId) {
-      const found = await Promise.all((await keys.all()).map((key) => rows.has(hashOf(key, userId))));
-      return found.includes(true);
+      const answers = await Promise.all((await keys.all()).map((key) => rows.has(hashOf(key, userId))));
+      return answers.includes(true);
     },
   };
 }

@@ -39,7 +39,7 @@ const KEY_BYTES = 32;
 export function createStoredKeys<R extends KeysRow>({ rows, row: blank, purpose, sealer }: Parts<R>): StoredKeys {
   const { id } = blank;
   /** Keys that this process has read. If another node encrypts them under a secret that this process lacks, the row can no longer be read here. */
-  const known = new Set<string>();
+  const readKeys = new Set<string>();
   const seal = (key: string): string => sealer.encrypt(purpose, id, key);
   /** @returns undefined where its secret is no longer configured */
   function open(sealed: string): string | undefined {
@@ -52,9 +52,9 @@ export function createStoredKeys<R extends KeysRow>({ rows, row: blank, purpose,
   function readable(sealed: readonly string[] = []): readonly string[] {
     for (const each of sealed) {
       const key = open(each);
-      if (key !== undefined) known.add(key);
+      if (key !== undefined) readKeys.add(key);
     }
-    return [...known];
+    return [...readKeys];
   }
   const withSealed = (row: R | undefined, sealed: readonly string[]): Unsaved<R> => ({ ...(row ?? blank), sealed });
 
@@ -74,13 +74,13 @@ export function createStoredKeys<R extends KeysRow>({ rows, row: blank, purpose,
     },
     all: async () => readable((await rows.get(id))?.sealed),
     async forWriting() {
-      const found = readable((await rows.get(id))?.sealed);
+      const existing = readable((await rows.get(id))?.sealed);
       const add = (row: R | undefined): Unsaved<R> => {
         const sealed = row?.sealed ?? [];
         const isReadable = sealed.some((each) => open(each) !== undefined);
         return row && isReadable ? row : withSealed(row, [...sealed, seal(drawBytes(KEY_BYTES).toString('base64url'))]);
       };
-      const [first = '', ...others] = found.length > 0 ? found : readable((await rows.upsert(id, add)).sealed);
+      const [first = '', ...others] = existing.length > 0 ? existing : readable((await rows.upsert(id, add)).sealed);
       return [first, ...others];
     },
   };

@@ -25,23 +25,23 @@ export function knownPart(schema: TSchema, value: unknown): unknown {
   if (schema.type !== 'object' || !isObject(value)) return value;
   const properties = propertiesOf(schema);
   const entries = Object.entries(value);
-  const kept = entries
+  const knownMembers = entries
     .filter(([name]) => !isStrict(schema) || Object.hasOwn(properties, name))
     .map(([name, member]) => [name, Object.hasOwn(properties, name) ? knownPart(properties[name] as TSchema, member) : member] as const);
-  const isSame = kept.length === entries.length && kept.every(([name, member]) => member === value[name]);
-  return isSame ? value : Object.fromEntries(kept);
+  const isSame = knownMembers.length === entries.length && knownMembers.every(([name, member]) => member === value[name]);
+  return isSame ? value : Object.fromEntries(knownMembers);
 }
 
 /** Returns the changed row with the unknown members of the stored row, if their object still exists. Unknown members in lists are lost. */
 export function withUnknown(schema: TSchema, before: unknown, next: unknown): unknown {
   if (schema.type !== 'object' || !isObject(before) || !isObject(next)) return next;
   const properties = propertiesOf(schema);
-  const kept = Object.entries(before).filter(
+  const unknownMembers = Object.entries(before).filter(
     ([name]) => isStrict(schema) && !Object.hasOwn(properties, name) && !Object.hasOwn(next, name),
   );
   const nested = Object.entries(properties)
     .filter(([name]) => Object.hasOwn(next, name))
     .map(([name, property]) => [name, withUnknown(property, before[name], next[name])] as const)
     .filter(([name, member]) => member !== next[name]);
-  return kept.length + nested.length === 0 ? next : { ...next, ...Object.fromEntries([...kept, ...nested]) };
+  return unknownMembers.length + nested.length === 0 ? next : { ...next, ...Object.fromEntries([...unknownMembers, ...nested]) };
 }

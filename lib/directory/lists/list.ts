@@ -117,7 +117,7 @@ export function createList<R extends Listable, Query extends AnyQuery>(
     checkQuery(schema, query);
     const { limit = DEFAULT_LIMIT, after: cursor, ...asked } = query as ListQuery;
     const sort = sortOf(asked);
-    const by = sort.endsWith('name') ? 'name' : 'createdAt';
+    const sortedBy = sort.endsWith('name') ? 'name' : 'createdAt';
     const descending = sort.startsWith('-');
     const list = JSON.stringify([
       collection,
@@ -130,7 +130,7 @@ export function createList<R extends Listable, Query extends AnyQuery>(
     const after = cursor === undefined ? undefined : cursors.read(list, cursor);
     const prefix = asked.name === undefined ? undefined : comparedText(asked.name);
 
-    const positionOf = (row: R): Position => ({ value: by === 'name' ? (row.nameKey ?? '') : row.createdAt, id: row.id });
+    const positionOf = (row: R): Position => ({ value: sortedBy === 'name' ? (row.nameKey ?? '') : row.createdAt, id: row.id });
     const compare = (one: Position, other: Position): number =>
       (compareOrdered(one.value, other.value) || compareTexts(one.id, other.id)) * (descending ? -1 : 1);
     const those = (rows: readonly R[]): readonly R[] =>
@@ -151,7 +151,7 @@ export function createList<R extends Listable, Query extends AnyQuery>(
     const sifted = async (rows: readonly R[]): Promise<readonly R[]> => (parts.sift ? noted(await parts.sift(rows, query)) : rows);
 
     async function alongIndex(): Promise<readonly R[]> {
-      const { [by]: index, within } = parts.along(query);
+      const { [sortedBy]: index, within } = parts.along(query);
       const range = { index, within, limit: limit + 1, descending, ...(prefix !== undefined && { prefix }) };
       const rows: R[] = [];
       for (let last = after; ; ) {

@@ -40,11 +40,11 @@ export function attributedCollections(collections: Collections, by: Attribution)
 export function attributedRow<R extends Row>(next: Unsaved<R>, before: R | undefined, by: Attribution, write?: MarkedWrite): Unsaved<R> {
   const { pendingEvents } = next as Partial<Outboxed>;
   if (!Array.isArray(pendingEvents)) return next;
-  const kept: unknown = (before as Partial<Outboxed> | undefined)?.pendingEvents;
-  const known = new Set(Array.isArray(kept) ? kept.map((event: Partial<PendingEvent> | null) => event?.id) : []);
+  const earlier: unknown = (before as Partial<Outboxed> | undefined)?.pendingEvents;
+  const earlierIds = new Set(Array.isArray(earlier) ? earlier.map((event: Partial<PendingEvent> | null) => event?.id) : []);
   let index = 0;
   const added = (event: PendingEvent): PendingEvent => attributedEvent(write ? { ...event, id: write.eventId(index++) } : event, by);
-  return { ...next, pendingEvents: pendingEvents.map((event: PendingEvent) => (known.has(event.id) ? event : added(event))) };
+  return { ...next, pendingEvents: pendingEvents.map((event: PendingEvent) => (earlierIds.has(event.id) ? event : added(event))) };
 }
 
 function attributed<R extends Row>(name: string, rows: CheckedCollection<R>, by: Attribution, isLogged: IsLogged): CheckedCollection<R> {

@@ -92,9 +92,9 @@ export function createEventFeed({ records: { find, remove }, log: { head }, issu
       // What is recorded while the look-ups run can be seen by one of them and not by another, so it is left for the next page.
       const last = sequenceOf(await head());
       const page = { limit, ...present({ after }) };
-      const found = await Promise.all(lookupsOf(tid, types).map((where) => find(where, page)));
+      const pages = await Promise.all(lookupsOf(tid, types).map((where) => find(where, page)));
       if (after !== undefined) await checkKept(after);
-      const events = found
+      const events = pages
         .flat()
         .filter(({ id }) => id <= last)
         .sort(inOrder)
@@ -103,7 +103,7 @@ export function createEventFeed({ records: { find, remove }, log: { head }, issu
       const end = after !== undefined && after > last ? after : last;
       const next = isWhole ? end : (events.at(-1)?.id ?? end);
       // A look-up that found unreadable events read more in their place.
-      const unreadable = (leftOutIn(...found).unreadable ?? []).filter(({ id }) => id <= next);
+      const unreadable = (leftOutIn(...pages).unreadable ?? []).filter(({ id }) => id <= next);
       return { events: events.map((record) => toEvent(record, issuer)), next, ...(unreadable.length > 0 && { unreadable }) };
     },
   };

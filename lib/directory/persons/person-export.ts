@@ -51,10 +51,10 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
     on: (source) => void sources.push(source),
 
     async of(tid, personId) {
-      const found = await persons.get(personId);
-      if (found?.tid !== tid) throw new IdpError('not_found');
-      const { user, nationalId } = found;
-      const person = omitted(found, 'user', 'nationalId', 'nationalIdHash', ...derived, 'pendingEvents', 'outbox');
+      const row = await persons.get(personId);
+      if (row?.tid !== tid) throw new IdpError('not_found');
+      const { user, nationalId } = row;
+      const person = omitted(row, 'user', 'nationalId', 'nationalIdHash', ...derived, 'pendingEvents', 'outbox');
       const assigned = person.subsidiaryId === undefined ? undefined : await subsidiaries.get(person.subsidiaryId);
       const subsidiary = assigned?.tid === tid ? assigned : undefined;
       const ref = { tid, personId, ...(user && { userId: user.id }) };
@@ -89,8 +89,8 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
 
   /** @param tid of the rows, in a collection whose rows have a tenant. A reference may be malformed, and name a row of another tenant. */
   async function unreadableAmong(collection: 'subsidiaries' | 'groups' | 'credentials', ids: readonly string[], tid?: string) {
-    const found = await Promise.all(ids.map((id) => collections[collection].unreadable(id)));
-    return found.flatMap((row) => (row && (tid === undefined || row.tid === tid) ? [{ collection, id: row.id, path: row.path }] : []));
+    const rows = await Promise.all(ids.map((id) => collections[collection].unreadable(id)));
+    return rows.flatMap((row) => (row && (tid === undefined || row.tid === tid) ? [{ collection, id: row.id, path: row.path }] : []));
   }
 
   async function userParts(tid: string, user: User): Promise<Partial<PersonExport>> {

@@ -30,8 +30,8 @@ export function createPersonRows({ collections }: DirectoryContext, tid: string)
   };
   const getByUserName = async (userName: string) => {
     for (const key of comparedUserNames(userName)) {
-      const found = withUser(await first('byUserName', [key]));
-      if (found) return found;
+      const person = withUser(await first('byUserName', [key]));
+      if (person) return person;
     }
     return undefined;
   };

@@ -22,7 +22,7 @@ export async function holdUserId<Written>(
 ): Promise<Written> {
   let refusal: unknown;
   const isRemoved = async () => !isRestored && (await removedUserIds.has(id));
-  const held = {
+  const checkedWrite = {
     undo,
     async write() {
       const written = await write().catch((error: unknown) => {
@@ -36,7 +36,7 @@ export async function holdUserId<Written>(
     },
   };
   if (await isRemoved()) throw new IdpError('conflict', { path });
-  return sharedIds.hold(id, 'user', held).catch((error: unknown) => {
+  return sharedIds.hold(id, 'user', checkedWrite).catch((error: unknown) => {
     throw error !== refusal && IdpError.is(error, 'conflict') ? new IdpError('conflict', { path }) : error;
   });
 }

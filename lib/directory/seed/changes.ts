@@ -40,7 +40,7 @@ export function seedChanges(record: SeedFields, fields: SeedFields, before: Seed
   for (const { path, value } of valuesOf(fields)) {
     const field = path.join('.');
     const decision = decide({
-      kept: digestOf(valueAt(record, path)),
+      stored: digestOf(valueAt(record, path)),
       given: values.get(field) ?? digestOf(valueAt(defaults, path)),
       isEqual: isSame(valueAt(record, path), value),
     });
@@ -56,8 +56,8 @@ export function seedChanges(record: SeedFields, fields: SeedFields, before: Seed
   let { items } = before;
   for (const [field, list] of rightsOf(fields)) {
     const ofField = items.filter((one) => one.field === field);
-    const kept = valueAt(record, [field]);
-    const current = Array.isArray(kept) ? (kept as readonly string[]) : [];
+    const stored = valueAt(record, [field]);
+    const current = Array.isArray(stored) ? (stored as readonly string[]) : [];
     const dropped = new Set(ofField.filter(({ item, isInSeed }) => isInSeed && !list.includes(item)).map(({ item }) => item));
     const fresh = list.filter((item) => !ofField.some((one) => one.item === item));
     const next = [...new Set([...current.filter((item) => !dropped.has(item)), ...fresh])];
@@ -71,12 +71,12 @@ export function seedChanges(record: SeedFields, fields: SeedFields, before: Seed
 }
 
 /**
- * @param kept the digest of what the record has; undefined when it has nothing.
+ * @param stored the digest of what the record has; undefined when it has nothing.
  * @param given the digest of what a seed gave last; undefined when none gave anything.
  */
-export function decide({ kept, given, isEqual }: { kept: string | undefined; given: string | undefined; isEqual: boolean }) {
+export function decide({ stored, given, isEqual }: { stored: string | undefined; given: string | undefined; isEqual: boolean }) {
   if (isEqual) return 'keep';
-  return kept === given ? 'set' : 'leave';
+  return stored === given ? 'set' : 'leave';
 }
 
 /** A short digest, which only has to tell one value from another. */

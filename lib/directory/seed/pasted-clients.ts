@@ -20,16 +20,16 @@ export function understoodClients(
   const warnings: { path: string; reason: string }[] = [];
   const problems: ConfigProblem[] = [];
   const clients = seed.clients?.map((client, index) => {
-    const at = ({ path }: { readonly path: string }): string => seedPath('clients', index, ...path.split('/').slice(1));
+    const pathOf = ({ path }: { readonly path: string }): string => seedPath('clients', index, ...path.split('/').slice(1));
     try {
       const read = client.metadata && understood(client.metadata);
       if (!read) return client;
-      warnings.push(...read.warnings.map((warning) => ({ ...warning, path: at(warning) })));
+      warnings.push(...read.warnings.map((warning) => ({ ...warning, path: pathOf(warning) })));
       return { ...client, metadata: read.metadata };
     } catch (error) {
       if (!IdpError.is(error, 'invalid_record')) throw error;
       const { problems: found = [] } = error.details as { readonly problems?: readonly RecordProblem[] };
-      problems.push(...found.map((problem) => ({ ...problem, path: at(problem) })));
+      problems.push(...found.map((problem) => ({ ...problem, path: pathOf(problem) })));
       return client;
     }
   });

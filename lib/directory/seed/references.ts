@@ -14,7 +14,7 @@ interface Target {
   readonly what: string;
   readonly names: readonly string[];
   /** Whether the directory has it, though the seed has not. */
-  readonly kept?: (name: string) => Promise<unknown>;
+  readonly isStored?: (name: string) => Promise<unknown>;
 }
 
 /**
@@ -70,8 +70,8 @@ export async function findSeedReferenceProblems(
   return search.problems;
 }
 
-async function check({ problems }: Search, { what, names, kept }: Target, name: string, path: Path): Promise<void> {
-  if (names.includes(name) || (await kept?.(name))) return;
+async function check({ problems }: Search, { what, names, isStored }: Target, name: string, path: Path): Promise<void> {
+  if (names.includes(name) || (await isStored?.(name))) return;
   const didYouMean = names.length > 0 ? closest(name, names) : undefined;
   const expected = names.length > 0 ? what : `${what}: none exists, so add one`;
   problems.push({ path: seedPath(...path), expected, received: `'${name}'`, ...present({ didYouMean }) });
@@ -92,7 +92,7 @@ async function checkTenant(search: Search, tenant: SeedTenant, index: number): P
   const permission: Target = {
     what: 'a permission',
     names: (seed.permissions ?? []).map(({ id }) => id),
-    ...present({ kept: directory?.permissions.get }),
+    ...present({ isStored: directory?.permissions.get }),
   };
   for (const [g, group] of (tenant.groups ?? []).entries()) {
     for (const [p, name] of (group.permissions ?? []).entries()) {
@@ -111,7 +111,7 @@ async function checkMethods(search: Search, tenant: SeedTenant, index: number): 
   const row = await directory.seedLedger.record<Tenant>('tenants', tid).catch(IdpError.unless('record_unreadable'));
   // A method that was allowed when it was written may be gone since: that ends no start.
   const names = [...(row?.signIn?.methods ?? []), ...ofExtensions];
-  const method: Target = { what: 'a sign-in method', names, kept: async (name) => directory.policies.offers(name, tid) };
+  const method: Target = { what: 'a sign-in method', names, isStored: async (name) => directory.policies.offers(name, tid) };
   for (const [m, name] of methods.entries()) await check(search, method, name, ['tenants', index, 'signIn', 'methods', m]);
 }
 
@@ -125,7 +125,7 @@ async function checkPerson(search: Search, tenant: SeedTenant, person: SeedPerso
   const ownGroup: Target = {
     what: 'a group of the tenant',
     names: (tenant.groups ?? []).map(({ name }) => name),
-    ...present({ kept: groups?.findByName }),
+    ...present({ isStored: groups?.findByName }),
   };
   for (const [g, group] of (person.user?.groups ?? []).entries()) await check(search, ownGroup, group, [...path, 'user', 'groups', g]);
   const { linkedTo } = person.user ?? {};
@@ -137,7 +137,7 @@ async function checkPerson(search: Search, tenant: SeedTenant, person: SeedPerso
   const parent: Target = {
     what: 'the user name of a user of that tenant',
     names: (parentTenant.persons ?? []).flatMap(({ user }) => (user ? userNameKey(user.userName) : [])),
-    ...present({ kept: directory?.forTenant(ids.tenant(parentTenant)).users.findByUserName }),
+    ...present({ isStored: directory?.forTenant(ids.tenant(parentTenant)).users.findByUserName }),
   };
   await check(search, parent, userNameKey(linkedTo.userName), [...linkPath, 'userName']);
 }
@@ -145,7 +145,7 @@ async function checkPerson(search: Search, tenant: SeedTenant, person: SeedPerso
 const tenantOrId = ({ seed }: Search): Target => ({
   what: 'a tenant of the seed by name, or an id',
   names: tenantNamesOf(seed),
-  kept: async (name) => isId(name),
+  isStored: async (name) => isId(name),
 });
 
 async function checkClient(search: Search, client: NonNullable<Seed['clients']>[number], index: number): Promise<void> {

@@ -175,8 +175,9 @@ class LedgerRun implements SeedRun {
     const isFound = record !== undefined || isAfterRecords;
     const notes = record ? await settledNotes(piece, record) : seededNotes({}, piece.fields);
     const items = [...notes.items, ...(piece.apart && !record ? itemsOf(piece.apart) : []), ...(piece.later ?? [])];
-    const found = record && ({ isFound: true } as const);
-    const whole = isFound ? { madeAt: new Date(ledger.now()), values: notes.values, items, ...found } : { values: [], items: [] };
+    const whole = isFound
+      ? { madeAt: new Date(ledger.now()), values: notes.values, items, ...(record && { isFound: true as const }) }
+      : { values: [], items: [] };
     const identity = record ? identityOf(record) : { recordId: await this.#freeId(piece) };
     const { entry, isNew } = await ledger.enter({ id, ...identity, ...whole });
     if (isNew && !isFound && entry.recordId !== piece.id) this.#log.moved.push(id);
@@ -190,9 +191,13 @@ class LedgerRun implements SeedRun {
   }
 
   /** Completes a record that no node has completed yet. */
-  async #finish<R extends { readonly id: string }>(piece: SeedPiece<R>, entry: SeedRecord, found: R | undefined): Promise<R | undefined> {
+  async #finish<R extends { readonly id: string }>(
+    piece: SeedPiece<R>,
+    entry: SeedRecord,
+    existing: R | undefined,
+  ): Promise<R | undefined> {
     const { ledger } = this.#parts;
-    const { record, isNew } = found ? { record: found, isNew: false } : await this.#make(piece, entry);
+    const { record, isNew } = existing ? { record: existing, isNew: false } : await this.#make(piece, entry);
     if (record === undefined) return undefined;
     const { apart } = piece;
     if (apart?.isMadeApart && (await apart.digest(record)) === undefined) await apart.set(record);
@@ -248,7 +253,7 @@ async function settledNotes<R extends { readonly id: string }>({ fields, apart }
 
 async function changePart<R>(part: SeedPart<R>, { values, items }: SeedRecord, record: R) {
   const given = values.find(({ field }) => field === part.field)?.digest;
-  const decided = decide({ kept: await part.digest(record), given, isEqual: await part.isEqual(record) });
+  const decided = decide({ stored: await part.digest(record), given, isEqual: await part.isEqual(record) });
   const wasGiven = part.once !== undefined && items.some(isItem({ field: part.field, item: part.once }));
   if (decided === 'leave' || (decided === 'set' && wasGiven)) {
     const notes = given === undefined ? { values: [{ field: part.field, digest: NOT_OURS }], items: [] } : undefined;
@@ -290,8 +295,8 @@ function tell({ made, changed, left, gone, unknown, unreadable, taken, moved, wi
 /** When the record was made; undefined where its kind does not keep that. Rows of extensions keep it as text or a number. */
 function createdAtOf(record: object): Date | undefined {
   const { createdAt } = record as { readonly createdAt?: Stored['createdAt'] | string | number };
-  const at = createdAt === undefined ? undefined : new Date(createdAt);
-  return at && Number.isFinite(at.getTime()) ? at : undefined;
+  const time = createdAt === undefined ? undefined : new Date(createdAt);
+  return time && Number.isFinite(time.getTime()) ? time : undefined;
 }
 
 /** Members of an entry that identify its record. */

@@ -16,8 +16,8 @@ export async function findSeedScopeProblems(
   const ofClients = clients.map(async ({ id, allowedScopes: wanted = [] }, index) => {
     // What there is to administer, extensions say later.
     const allowedScopes = directory ? wanted : wanted.filter((scope) => !isAdminScope(scope));
-    const known = await withScopesOf(directory, id, allowedScopes, all);
-    return findScopeProblems(allowedScopes, known).map(({ path, ...problem }) => ({
+    const grantable = await withScopesOf(directory, id, allowedScopes, all);
+    return findScopeProblems(allowedScopes, grantable).map(({ path, ...problem }) => ({
       ...problem,
       path: seedPath('clients', index, ...path.split('/').slice(1)),
     }));
@@ -32,8 +32,8 @@ export async function scopesThatMean(
   allowedScopes: readonly string[],
   existing: ReadonlySet<string>,
 ): Promise<string[]> {
-  const known = await withScopesOf(directory, id, allowedScopes, existing);
-  return allowedScopes.filter((scope) => known.has(scope));
+  const grantable = await withScopesOf(directory, id, allowedScopes, existing);
+  return allowedScopes.filter((scope) => grantable.has(scope));
 }
 
 async function withScopesOf(
@@ -46,6 +46,6 @@ async function withScopesOf(
   // Neither call throws for a damaged record, because the run reports it.
   const entry = await directory.seedLedger.entry(seedEntryId('clients', id));
   const given = (entry?.items ?? []).flatMap(({ field, item }) => (field === 'allowedScopes' ? [item] : []));
-  const kept = await directory.clients.get(id);
-  return new Set([...existing, ...given, ...(kept?.allowedScopes ?? [])]);
+  const client = await directory.clients.get(id);
+  return new Set([...existing, ...given, ...(client?.allowedScopes ?? [])]);
 }

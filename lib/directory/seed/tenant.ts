@@ -41,8 +41,8 @@ export async function applyTenant(parts: Parts, tenant: SeedTenant): Promise<voi
 type InTenant<Name extends 'subsidiaries' | 'groups' | 'persons'> = NonNullable<SeedTenant[Name]>[number];
 
 /** The record, unless it is of another tenant. */
-const ofTenant = async <R extends { readonly tid: string }>(tid: string, found: Promise<R | undefined>): Promise<R | undefined> => {
-  const record = await found;
+const ofTenant = async <R extends { readonly tid: string }>(tid: string, lookup: Promise<R | undefined>): Promise<R | undefined> => {
+  const record = await lookup;
   return record?.tid === tid ? record : undefined;
 };
 
@@ -67,9 +67,9 @@ async function groupPiece({ directory, run, ids }: Parts, tid: string, group: In
   const { groups } = directory.forTenant(tid);
   const id = ids.group(tid, group);
   const { name, permissions } = group;
-  const known = permissions && (await existing(permissions, (permission) => directory.permissions.get(permission)));
-  const fields = { name, ...(known && { permissionIds: known.map((permission) => permission.id) }) };
-  const get = (of: string) => ofTenant(tid, directory.seedLedger.record<Group>('groups', of));
+  const existingPermissions = permissions && (await existing(permissions, (permission) => directory.permissions.get(permission)));
+  const fields = { name, ...(existingPermissions && { permissionIds: existingPermissions.map((permission) => permission.id) }) };
+  const get = (groupId: string) => ofTenant(tid, directory.seedLedger.record<Group>('groups', groupId));
   return {
     collection: 'groups',
     id,
@@ -101,7 +101,7 @@ async function applyPerson(parts: Parts, tenant: SeedTenant, person: SeedPerson)
   const subsidiary = tenant.subsidiaries?.find((one) => one.name === name);
   const subsidiaryId = subsidiary && run.recordId('subsidiaries', ids.subsidiary(tid, subsidiary));
   const fields = { ...defined(withBlankNames(plain, undefined)), ...(subsidiaryId !== undefined && { subsidiaryId }) };
-  const get = (of: string) => ofTenant(tid, directory.seedLedger.record<Person>('persons', of));
+  const get = (personId: string) => ofTenant(tid, directory.seedLedger.record<Person>('persons', personId));
   const made = await run.apply<Person>({
     collection: 'persons',
     id,
@@ -196,7 +196,7 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
 
 /** The records of the names. A record may have been removed meanwhile, so its name is left out. */
 async function existing<R>(names: readonly string[], find: (name: string) => Promise<R | undefined>): Promise<R[]> {
-  return (await Promise.all(names.map(find))).flatMap((found) => found ?? []);
+  return (await Promise.all(names.map(find))).flatMap((record) => record ?? []);
 }
 
 /** The parent that the seed links a user to. */

@@ -121,14 +121,14 @@ class Rotation implements KeyRotation {
 
   async advance(): Promise<void> {
     const { now, policy, lease } = this.#parts;
-    const at = new Date(now());
+    const startedAt = new Date(now());
     const before = await this.#ring();
-    if (at.getTime() < dueAt(before, policy) || !(await lease())) return;
-    const isDue = (row: KeyRing) => promotionAt(row, policy) <= at.getTime();
-    const [next, removeAt] = isDue(before) ? await Promise.all([this.#make('next'), this.#removalOf(at)]) : [[], at];
+    if (startedAt.getTime() < dueAt(before, policy) || !(await lease())) return;
+    const isDue = (row: KeyRing) => promotionAt(row, policy) <= startedAt.getTime();
+    const [next, removeAt] = isDue(before) ? await Promise.all([this.#make('next'), this.#removalOf(startedAt)]) : [[], startedAt];
     await this.#write((row) => {
-      const published = withoutRemoved(row, at);
-      return next.length > 0 && isDue(row) ? promoted(published, next, at, removeAt) : published;
+      const published = withoutRemoved(row, startedAt);
+      return next.length > 0 && isDue(row) ? promoted(published, next, startedAt, removeAt) : published;
     });
   }
 
@@ -137,12 +137,16 @@ class Rotation implements KeyRotation {
     checkAttribution(by);
     // An earlier run of the request may have replaced the keys.
     if (!isUrgent && !by.once?.isRetry) checkAnnounced(await this.#ring(), policy, now());
-    const at = new Date(now());
-    const [active, next, removeAt] = await Promise.all([isUrgent ? this.#make('active') : [], this.#make('next'), this.#removalOf(at)]);
+    const startedAt = new Date(now());
+    const [active, next, removeAt] = await Promise.all([
+      isUrgent ? this.#make('active') : [],
+      this.#make('next'),
+      this.#removalOf(startedAt),
+    ]);
     await this.#write((row) => {
-      if (isUrgent) return replaced(row, [...active, ...next], at);
-      checkAnnounced(row, policy, at.getTime());
-      return promoted(withoutRemoved(row, at), next, at, removeAt);
+      if (isUrgent) return replaced(row, [...active, ...next], startedAt);
+      checkAnnounced(row, policy, startedAt.getTime());
+      return promoted(withoutRemoved(row, startedAt), next, startedAt, removeAt);
     }, by);
   }
 
@@ -230,12 +234,12 @@ class Rotation implements KeyRotation {
   }
 
   /** The time at which nothing that was signed until now is good any more. */
-  async #removalOf(at: Date): Promise<Date> {
+  async #removalOf(signedUntil: Date): Promise<Date> {
     const { policy, clients } = this.#parts;
     let seconds = policy.retiring;
     for (const { lifetimes, accessTokenType } of await clients.find({}))
       seconds = Math.max(seconds, lifetimes.idToken ?? 0, accessTokenType === 'jwt' ? (lifetimes.accessToken ?? 0) : 0);
-    return new Date(at.getTime() + seconds * 1000);
+    return new Date(signedUntil.getTime() + seconds * 1000);
   }
 
   async #write(change: (row: KeyRing) => KeyRing, by: Attribution = {}): Promise<void> {
@@ -254,8 +258,8 @@ function createMaker(sealer: Sealer, now: () => number) {
     const { privateKey } = await (alg === 'RS256' ? generate('rsa', { modulusLength: 2048 }) : generate('ec', { namedCurve: 'P-256' }));
     const jwk = privateKey.export({ format: 'jwk' }) as JWK;
     const kid = await calculateJwkThumbprint(jwk);
-    const at = new Date(now());
-    const times = { announcedAt: at, ...(state === 'active' ? { activatedAt: at } : {}) };
+    const createdAt = new Date(now());
+    const times = { announcedAt: createdAt, ...(state === 'active' ? { activatedAt: createdAt } : {}) };
     return { kid, alg, state, sealed: sealer.encrypt(PURPOSE, kid, JSON.stringify(jwk)), ...times };
   };
   return (state: 'active' | 'next'): Promise<StoredSigningKey[]> => Promise.all([one('RS256', state), one('ES256', state)]);

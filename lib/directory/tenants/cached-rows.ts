@@ -17,14 +17,14 @@ export function telling<Members>(
   caches: Caching,
 ): ExtensionRows<Members> {
   if (!cached) return rows;
-  const told =
+  const announced =
     <Given extends readonly unknown[], Result>(write: (...given: Given) => Promise<Result>) =>
     async (...given: Given): Promise<Result> => {
       const result = await write(...given);
       await caches.changed(name);
       return result;
     };
-  return { ...rows, insert: told(rows.insert), update: told(rows.update), remove: told(rows.remove) };
+  return { ...rows, insert: announced(rows.insert), update: announced(rows.update), remove: announced(rows.remove) };
 }
 
 export interface CachedRowsParts<Members> {
@@ -51,9 +51,9 @@ export function createCachedRows<Members>({
     [name],
     async (key) => {
       const [tid = '', ...values] = JSON.parse(key) as readonly string[];
-      const found = await of(tid).findAll(index, values);
+      const result = await of(tid).findAll(index, values);
       // What strangers name without being there is not kept, because it would drive out what is.
-      return found.rows.length + found.unreadable.length === 0 ? undefined : found;
+      return result.rows.length + result.unreadable.length === 0 ? undefined : result;
     },
     { standsInOutage: true },
   );
@@ -61,7 +61,7 @@ export function createCachedRows<Members>({
     get: (id) => byId.peek(id) ?? byId.get(id),
     findAll(tid, values) {
       const key = JSON.stringify([tid, ...values]);
-      return byIndex.peek(key) ?? byIndex.get(key).then((found) => found ?? nothing);
+      return byIndex.peek(key) ?? byIndex.get(key).then((result) => result ?? nothing);
     },
   };
 }

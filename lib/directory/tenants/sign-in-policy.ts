@@ -66,18 +66,18 @@ export function createPolicyWatch(
 
   return {
     async begin() {
-      const found: { readonly tid: string; readonly reason: string }[] = [];
+      const unmetTenants: { readonly tid: string; readonly reason: string }[] = [];
       for (let after: string | undefined; ; ) {
         const tenants = await collections.tenants.find({}, { limit: PAGE, ...present({ after }) });
         for (const tenant of tenants) {
           const reason = await unmetPolicy(tenant, means);
-          if (reason !== undefined) found.push({ tid: tenant.id, reason });
+          if (reason !== undefined) unmetTenants.push({ tid: tenant.id, reason });
         }
         after = tenants.at(-1)?.id;
         if (tenants.length < PAGE) break;
       }
-      for (const { tid } of found) unmet.set(tid, nodeTime());
-      if (found.length > 0) logger.warn({ tenants: found }, 'tenants sign nobody in, because nothing meets their policy');
+      for (const { tid } of unmetTenants) unmet.set(tid, nodeTime());
+      if (unmetTenants.length > 0) logger.warn({ tenants: unmetTenants }, 'tenants sign nobody in, because nothing meets their policy');
     },
 
     wanted(tenant, reason) {

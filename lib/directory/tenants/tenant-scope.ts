@@ -32,10 +32,10 @@ export function createTenantScope<R extends Owned>(rows: CheckedCollection<R>, s
   const own = (row: R | undefined): row is R => row?.tid === tid;
   const bound = (index: string, values: readonly string[]) => (spec.indexes[index]?.fields[0] === 'tid' ? [tid, ...values] : values);
   /** Returns the rows, and forgets left-out rows of other tenants, because a tenant must not learn of them. */
-  const ofTenant = (found: readonly R[]): readonly R[] =>
+  const ofTenant = (all: readonly R[]): readonly R[] =>
     withLeftOut(
-      found,
-      leftOutOf(found).filter((row) => row.tid === tid),
+      all,
+      leftOutOf(all).filter((row) => row.tid === tid),
     );
   return {
     async get(id) {

@@ -70,8 +70,8 @@ export function createTenants(context: DirectoryContext): Tenants {
   /** Tenants of this name without {@link Tenant.uniqueName}, which the unique index does not find. */
   const unindexedNamesakes = async (name: string): Promise<readonly string[]> => {
     const from = comparedText(name);
-    const found = await collections.tenants.range({ index: 'inOrderOfName', within: [], from, below: `${from}\u0001`, limit: 100 });
-    return found.filter(({ uniqueName }) => uniqueName === undefined).map(({ id }) => id);
+    const namesakes = await collections.tenants.range({ index: 'inOrderOfName', within: [], from, below: `${from}\u0001`, limit: 100 });
+    return namesakes.filter(({ uniqueName }) => uniqueName === undefined).map(({ id }) => id);
   };
   return {
     get: rows.get,
