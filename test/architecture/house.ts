@@ -271,7 +271,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['index.ts'],
     ['seed/'],
     ['create-directory.ts', 'record-forms.ts'],
-    ['directory.ts'],
+    ['directory.ts', 'record-problems.ts'],
     ['invitations/', 'recovery/', 'removal/'],
     ['accounts/'],
     ['persons/'],

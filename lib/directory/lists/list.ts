@@ -13,11 +13,11 @@ import type { CollectionName } from '../../store/records/collections.js';
 import { isKeyedCollection, type KeyedCollection, withKeys } from '../../store/records/derived-keys.js';
 import { leftOutIn } from '../../store/records/left-out.js';
 import type { ApiResource, Client, Named, Stored, Tenant } from '../../store/records/records.js';
+import type { Sealer } from '../../store/sealer.js';
 import { comparedText } from '../../text/compared.js';
 import { inputSchema } from '../../text/schemas.js';
 import type { DirectoryContext } from '../context.js';
 import { problemsOf } from '../input.js';
-import { createCursors } from './cursors.js';
 import type { LeftOutItem } from './readable-page.js';
 
 /** One page of a list. */
@@ -213,3 +213,32 @@ function sortOf({ sort, name }: ListQuery): NonNullable<ListQuery['sort']> {
   if (sort === undefined || sort.endsWith('name')) return sort ?? 'name';
   throw new IdpError('invalid_request', { path: '/sort', expected: 'name or -name, because the list is filtered by name' });
 }
+
+/** Positions in lists, as callers carry them: encrypted, because they hold names, and bound to the list that they are of. */
+interface Cursors {
+  /** @param list tells the list from all others: its collection, tenant, order and filters. */
+  write(list: string, position: Position): string;
+  /** @throws IdpError `invalid_cursor` for what is no cursor of this list. */
+  read(list: string, cursor: string): Position;
+}
+
+const PURPOSE = 'list cursor';
+
+const createCursors = (sealer: Pick<Sealer, 'encrypt' | 'decrypt'>): Cursors => ({
+  write(list, { value, id }) {
+    const position = value instanceof Date ? { instant: value.getTime(), id } : { value, id };
+    return sealer.encrypt(PURPOSE, list, JSON.stringify(position));
+  },
+  read(list, cursor) {
+    try {
+      const { instant, value, id } = JSON.parse(sealer.decrypt(PURPOSE, list, cursor)) as {
+        readonly instant?: number;
+        readonly value: string;
+        readonly id: string;
+      };
+      return { value: instant === undefined ? value : new Date(instant), id };
+    } catch (cause) {
+      throw IdpError.is(cause, 'undecipherable') ? new IdpError('invalid_cursor', {}, { cause }) : cause;
+    }
+  },
+});
