@@ -45,7 +45,7 @@ export class Openings {
     this.#context = context;
   }
 
-  /** Returns the accounts that have the identity, in tenants that may use the connection. A linked account has no identities of its own. */
+  /** Returns the accounts that have the identity, in tenants that may use the connection. Identities of linked accounts do not count. */
   async recorded(connection: Connection, subject: string, narrowed: Narrowed): Promise<readonly Opening[]> {
     const { directory, records } = this.#context;
     const accounts = await directory.accounts.ofIdentity({ idp: connection.id, subject });
