@@ -41,18 +41,18 @@ export function readRedirect({ querystring }: Context): Carried {
 
 /** The parameters of the binding; others are passed over. */
 function parametersIn(query: string): Raw {
-  const found = new Map<Name, string>();
+  const raw = new Map<Name, string>();
   for (const pair of query.split('&')) {
-    const at = pair.indexOf('=');
-    const written = at < 0 ? pair : pair.slice(0, at);
-    const name = names.find((known) => known === decoded(written));
+    const separator = pair.indexOf('=');
+    const written = separator < 0 ? pair : pair.slice(0, separator);
+    const name = names.find((each) => each === decoded(written));
     if (name === undefined) continue;
-    if (found.has(name)) throw new RefusedMessage('duplicate_parameter');
+    if (raw.has(name)) throw new RefusedMessage('duplicate_parameter');
     // A name in another spelling is one parameter to this reader, and another one to the next.
     if (written !== name) throw new RefusedMessage('parameters_malformed');
-    found.set(name, at < 0 ? '' : pair.slice(at + 1));
+    raw.set(name, separator < 0 ? '' : pair.slice(separator + 1));
   }
-  return found;
+  return raw;
 }
 
 function decoded(text: string): string {

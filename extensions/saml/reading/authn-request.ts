@@ -1,5 +1,6 @@
 /** @see SAML Core §3.4.1 */
 
+import { present } from '../../../lib/extension-door.js';
 import type { AuthnRequest, RequestedAuthnContext } from '../messages/inbound.js';
 import { nameIdUri } from '../messages/name-id.js';
 import { RefusedMessage } from '../messages/refused.js';
@@ -35,7 +36,7 @@ export function readAuthnRequest(root: Element): ReadMessage<AuthnRequest> {
     ...head,
     forceAuthn: booleanAttribute(root, 'ForceAuthn') ?? false,
     isPassive: booleanAttribute(root, 'IsPassive') ?? false,
-    ...given({
+    ...present({
       acsUrl,
       acsIndex,
       protocolBinding: short(attribute(root, 'ProtocolBinding'), 'ProtocolBinding'),
@@ -45,14 +46,14 @@ export function readAuthnRequest(root: Element): ReadMessage<AuthnRequest> {
       subject: subject && nameIdOf(subject),
     }),
   };
-  return { message, ...given({ destination }) };
+  return { message, ...present({ destination }) };
 }
 
 function requestedAuthnContextOf(root: Element): RequestedAuthnContext | undefined {
   const requested = one(root, ns.samlp, 'RequestedAuthnContext');
   if (!requested) return undefined;
   const wanted = attribute(requested, 'Comparison') ?? 'exact';
-  const comparison = comparisons.find((known) => known === wanted);
+  const comparison = comparisons.find((each) => each === wanted);
   const classRefs = children(requested, ns.saml, 'AuthnContextClassRef').map((element) => short(textOf(element), 'AuthnContextClassRef'));
   const declarations = children(requested, ns.saml, 'AuthnContextDeclRef').length;
   const isOneKind = elementsOf(requested).length === Math.max(classRefs.length, declarations);
@@ -60,9 +61,3 @@ function requestedAuthnContextOf(root: Element): RequestedAuthnContext | undefin
     throw new MalformedXml('xml_structure', 'RequestedAuthnContext');
   return { comparison, classRefs, hasDeclarations: declarations > 0 };
 }
-
-/** Members that have a value. */
-const given = <Members extends object>(members: Members) =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
-    [Name in keyof Members]?: Exclude<Members[Name], undefined>;
-  };

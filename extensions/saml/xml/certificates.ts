@@ -3,7 +3,7 @@ import { type KeyObject, X509Certificate } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
 /** Reading a certificate takes longer than a verification with its key. */
-const known = new LRUCache<string, { readonly key: KeyObject | undefined }>({ max: 1000 });
+const keyCache = new LRUCache<string, { readonly key: KeyObject | undefined }>({ max: 1000 });
 
 /**
  * The keys of certificates in base64. Only the key counts: whoever registered the certificate said that it is the service provider's, for as long as it is
@@ -13,10 +13,10 @@ const known = new LRUCache<string, { readonly key: KeyObject | undefined }>({ ma
 export const keysOf = (certificates: readonly string[]): KeyObject[] => certificates.flatMap((certificate) => keyOf(certificate) ?? []);
 
 function keyOf(certificate: string): KeyObject | undefined {
-  const before = known.get(certificate);
-  if (before) return before.key;
+  const cached = keyCache.get(certificate);
+  if (cached) return cached.key;
   const key = readKey(certificate);
-  known.set(certificate, { key });
+  keyCache.set(certificate, { key });
   return key;
 }
 

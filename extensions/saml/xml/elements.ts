@@ -9,9 +9,9 @@ export const isNamed = (element: Element, namespace: string, name: string): bool
 
 /** All elements right below it. */
 export function elementsOf(element: Element): Element[] {
-  const found: Element[] = [];
-  for (let node = element.firstChild; node; node = node.nextSibling) if (node.nodeType === ELEMENT) found.push(node as Element);
-  return found;
+  const elements: Element[] = [];
+  for (let node = element.firstChild; node; node = node.nextSibling) if (node.nodeType === ELEMENT) elements.push(node as Element);
+  return elements;
 }
 
 /** The elements of a name right below it. */
@@ -27,9 +27,9 @@ export function one(element: Element, namespace: string, name: string): Element 
 
 /** The only element of a name right below it. @throws MalformedXml `xml_structure` for none, and for two */
 export function required(element: Element, namespace: string, name: string): Element {
-  const found = one(element, namespace, name);
-  if (!found) throw new MalformedXml('xml_structure', name);
-  return found;
+  const child = one(element, namespace, name);
+  if (!child) throw new MalformedXml('xml_structure', name);
+  return child;
 }
 
 /** Refuses all elements right below it but those of these names, in this order. @throws MalformedXml `xml_structure` */

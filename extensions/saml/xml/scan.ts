@@ -54,17 +54,16 @@ export function scanned(text: string, limits: Limits): string {
 }
 
 function withoutDeclaration(text: string): string {
-  const found = declaration.exec(text);
-  const [all = '', , , encoding = 'UTF-8'] = found ?? [];
+  const [all = '', , , encoding = 'UTF-8'] = declaration.exec(text) ?? [];
   if (encoding.toUpperCase() !== 'UTF-8') throw new MalformedXml('xml_encoding');
   return text.slice(all.length);
 }
 
 function elementsScanned(xml: string, limits: Limits): string {
-  const open: { readonly name: string; readonly scope: Scope }[] = [];
+  const openElements: { readonly name: string; readonly scope: Scope }[] = [];
   const ids = new Set<string>();
-  const kept: string[] = [];
-  let keptTo = 0;
+  const pieces: string[] = [];
+  let copiedTo = 0;
   let nodes = 0;
   let isRootOver = false;
   const notWellFormed = () => new MalformedXml('xml_not_well_formed');
@@ -73,43 +72,43 @@ function elementsScanned(xml: string, limits: Limits): string {
     if (nodes > limits.maxNodes) throw new MalformedXml('xml_too_complex');
   };
 
-  let at = 0;
+  let offset = 0;
   for (;;) {
-    const tag = xml.indexOf('<', at);
-    const text = xml.slice(at, tag < 0 ? xml.length : tag);
-    if (open.length === 0 ? /[^ \t\r\n]/.test(text) : text.includes(']]>')) throw notWellFormed();
+    const tag = xml.indexOf('<', offset);
+    const text = xml.slice(offset, tag < 0 ? xml.length : tag);
+    if (openElements.length === 0 ? /[^ \t\r\n]/.test(text) : text.includes(']]>')) throw notWellFormed();
     checkReferences(text);
     if (tag < 0) break;
 
     if (xml.startsWith('<!--', tag)) {
       const end = xml.indexOf('--', tag + 4);
       if (end < 0 || xml[end + 2] !== '>') throw notWellFormed();
-      kept.push(xml.slice(keptTo, tag));
-      at = keptTo = end + 3;
+      pieces.push(xml.slice(copiedTo, tag));
+      offset = copiedTo = end + 3;
       continue;
     }
     if (xml[tag + 1] === '/') {
       const [all, name] = matched(endTag, xml, tag) ?? [''];
-      if (name === undefined || open.pop()?.name !== name) throw notWellFormed();
-      isRootOver = open.length === 0;
-      at = tag + all.length;
+      if (name === undefined || openElements.pop()?.name !== name) throw notWellFormed();
+      isRootOver = openElements.length === 0;
+      offset = tag + all.length;
       continue;
     }
 
     if (isRootOver) throw notWellFormed();
     count();
-    const start = startTag(xml, tag, open.at(-1)?.scope ?? outermost, count);
+    const start = startTag(xml, tag, openElements.at(-1)?.scope ?? outermost, count);
     for (const id of start.ids) {
       if (ids.has(id)) throw new MalformedXml('xml_duplicate_id');
       ids.add(id);
     }
-    if (open.length >= limits.maxDepth) throw new MalformedXml('xml_too_complex');
-    if (start.isEmpty) isRootOver = open.length === 0;
-    else open.push(start);
-    at = start.end;
+    if (openElements.length >= limits.maxDepth) throw new MalformedXml('xml_too_complex');
+    if (start.isEmpty) isRootOver = openElements.length === 0;
+    else openElements.push(start);
+    offset = start.end;
   }
-  if (open.length > 0 || !isRootOver) throw notWellFormed();
-  return kept.length === 0 ? xml : kept.join('') + xml.slice(keptTo);
+  if (openElements.length > 0 || !isRootOver) throw notWellFormed();
+  return pieces.length === 0 ? xml : pieces.join('') + xml.slice(copiedTo);
 }
 
 /** The start tag, or the empty element, at a place. */
@@ -118,18 +117,18 @@ function startTag(xml: string, tag: number, outer: Scope, count: () => void) {
   const [all, prefix = '', local] = matched(startOfTag, xml, tag) ?? [''];
   if (local === undefined) throw notWellFormed();
   const attributes: { readonly prefix: string; readonly local: string; readonly value: string }[] = [];
-  let at = tag + all.length;
+  let offset = tag + all.length;
   for (;;) {
-    const [whole, ofPrefix = '', ofLocal, double, single = ''] = matched(attribute, xml, at) ?? [''];
+    const [whole, ofPrefix = '', ofLocal, double, single = ''] = matched(attribute, xml, offset) ?? [''];
     if (ofLocal === undefined) break;
     count();
     if (attributes.length >= MAX_ATTRIBUTES) throw new MalformedXml('xml_too_complex');
     const value = double ?? single;
     checkReferences(value);
     attributes.push({ prefix: ofPrefix, local: ofLocal, value });
-    at += whole.length;
+    offset += whole.length;
   }
-  const [end, slash] = matched(endOfTag, xml, at) ?? [''];
+  const [end, slash] = matched(endOfTag, xml, offset) ?? [''];
   if (slash === undefined) throw notWellFormed();
 
   const declared = new Map<string, string>();
@@ -156,7 +155,7 @@ function startTag(xml: string, tag: number, outer: Scope, count: () => void) {
     names.add(`${space} ${name}`);
     if (/^id$/i.test(name) && ofPrefix !== 'xmlns') ids.push(normalized(value));
   }
-  return { name: prefix === '' ? local : `${prefix}:${local}`, scope, ids, isEmpty: slash === '/', end: at + end.length };
+  return { name: prefix === '' ? local : `${prefix}:${local}`, scope, ids, isEmpty: slash === '/', end: offset + end.length };
 }
 
 /** There are no entities but the five of XML, and no references to what is no character. */
@@ -179,7 +178,7 @@ const normalized = (value: string): string =>
         : String.fromCodePoint(decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number.parseInt(decimal, 10)),
     );
 
-function matched(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
-  pattern.lastIndex = at;
+function matched(pattern: RegExp, text: string, offset: number): RegExpExecArray | null {
+  pattern.lastIndex = offset;
   return pattern.exec(text);
 }

@@ -37,10 +37,10 @@ export function instantOf(value: string): number | undefined {
   return wall - offset + Number(fraction.slice(0, 3).padEnd(3, '0'));
 }
 
-function read<Value>(element: Element, name: string, of: (value: string) => Value | undefined): Value | undefined {
-  const given = attribute(element, name);
-  if (given === undefined) return undefined;
-  const value = of(collapsed(given));
+function read<Value>(element: Element, name: string, parse: (value: string) => Value | undefined): Value | undefined {
+  const written = attribute(element, name);
+  if (written === undefined) return undefined;
+  const value = parse(collapsed(written));
   if (value === undefined) throw new MalformedXml('xml_structure', name);
   return value;
 }
