@@ -11,7 +11,7 @@ import { keyErrors, keyRings } from './entities/key-ring.js';
 import { keyOperations } from './entities/operations.js';
 import { entitySettings } from './entities/settings.js';
 import { settingsOperations } from './entities/settings-operations.js';
-import { seen } from './front-door/replay.js';
+import { seenMessages } from './front-door/replay.js';
 import { checkSamlOptions, resolveSamlOptions, type SamlOptions } from './options.js';
 import { createParts } from './parts.js';
 import { serviceProviderProblems } from './registration/health.js';
@@ -21,12 +21,12 @@ import { samlRoutes } from './routes.js';
 import { errors } from './service-providers/errors.js';
 import { eventTypes } from './service-providers/events.js';
 import { serviceProviders } from './service-providers/records.js';
-import { waitingLogouts } from './slo/incoming.js';
-import { asked, logoutSequences } from './slo/logout-sequence.js';
+import { pendingLogouts } from './slo/incoming.js';
+import { logoutSequences, sentLogoutRequests } from './slo/logout-sequence.js';
 import { createLogoutParticipant } from './slo/participant.js';
-import { sessions } from './slo/participants.js';
+import { participantSessions } from './slo/participants.js';
 import { createClients } from './sso/clients.js';
-import { requests } from './sso/kept-request.js';
+import { pendingRequests } from './sso/pending-request.js';
 import { texts } from './texts/index.js';
 
 export type { SamlKeyPair } from './entities/published-keys.js';
@@ -49,11 +49,11 @@ export function saml(options: SamlOptions = {}): Extension {
     check: (report) => checkSamlOptions(options, report),
     errorCodes: { ...keyErrors.codes, ...errors.codes },
     collections: [serviceProviders, keyRings, entitySettings],
-    artifacts: [seen, requests, sessions, logoutSequences, asked, waitingLogouts],
+    artifacts: [seenMessages, pendingRequests, participantSessions, logoutSequences, sentLogoutRequests, pendingLogouts],
     events: [...entityEvents, ...eventTypes],
     texts,
     seed: serviceProviderSeed(partsOf),
-    clients: (context) => createClients(context, partsOf(context).book),
+    clients: (context) => createClients(context, partsOf(context).activeServiceProviders),
     logoutParticipant: (context) => createLogoutParticipant(partsOf(context)),
     routes: (router, context) => samlRoutes(router, partsOf(context)),
     resources: (context) => {

@@ -9,7 +9,7 @@ import { createPages } from './pages.js';
 import { createRefresh } from './registration/refresh.js';
 import { createRegistrar } from './registration/registrar.js';
 import { createWrites } from './registration/writes.js';
-import { createServiceProviderBook } from './service-providers/book.js';
+import { createActiveServiceProviders } from './service-providers/active-service-providers.js';
 import { IncomingLogouts } from './slo/incoming.js';
 import { createLogoutSequences } from './slo/logout-sequence.js';
 import { createSendLogout } from './slo/messages.js';
@@ -25,13 +25,24 @@ export function createParts(context: ExtensionContext, options: ResolvedSamlOpti
   const entities = createEntities(context, entityId);
   const keys = createSamlKeys(context, options);
   const settings = createSettings(context, options);
-  const book = createServiceProviderBook(context);
+  const activeServiceProviders = createActiveServiceProviders(context);
   const registrar = createRegistrar(context);
   const writes = createWrites(context);
   const pages = createPages(context);
   const participants = createParticipants(context);
   const logoutSequences = createLogoutSequences(context);
-  const shared = { context, options, entities, tenantEntities, keys, settings, book, pages, participants, logoutSequences };
+  const shared = {
+    context,
+    options,
+    entities,
+    tenantEntities,
+    keys,
+    settings,
+    activeServiceProviders,
+    pages,
+    participants,
+    logoutSequences,
+  };
   const nameIds = createNameIds(context);
   const responses = createResponses(shared);
   const send = createSendLogout(context, keys);
@@ -40,7 +51,7 @@ export function createParts(context: ExtensionContext, options: ResolvedSamlOpti
     registrar,
     writes,
     refresh: createRefresh(context, registrar, writes),
-    frontDoor: createFrontDoor(context, { book, settings, ...options }),
+    frontDoor: createFrontDoor(context, { activeServiceProviders, settings, ...options }),
     signInStart: createSignInStart({ ...shared, nameIds, responses }),
     answer: createAnswer({ ...shared, nameIds, responses }),
     incoming: new IncomingLogouts({ ...shared, send }),

@@ -56,9 +56,9 @@ export function samlRoutes(router: ExtensionRouter, parts: RouteParts): void {
   /** The entity that a path is of: that of a tenant alone which people sign in to. */
   async function entityOf(ctx: Context): Promise<Entity> {
     const { tid } = ctx.params as { readonly tid?: string };
-    if (tid === undefined) return entities.of(ofInstance);
+    if (tid === undefined) return entities.ofOwner(ofInstance);
     const tenant = options.tenantEntities ? await directory.tenants.get(tid) : undefined;
-    return tenant?.status === 'active' ? entities.of(tenant.id) : ctx.throw(404);
+    return tenant?.status === 'active' ? entities.ofOwner(tenant.id) : ctx.throw(404);
   }
 
   async function singleSignOn(ctx: Context, entity: Entity): Promise<void> {

@@ -23,18 +23,18 @@ interface EntityContext {
 }
 
 export function createEntities({ service: { url, own }, records: { ofInstance } }: EntityContext, entityId?: string) {
-  const at = (base: string): Pick<Entity, 'metadataUrl' | 'ssoUrl' | 'sloUrl'> => ({
+  const urlsBelow = (base: string): Pick<Entity, 'metadataUrl' | 'ssoUrl' | 'sloUrl'> => ({
     metadataUrl: url(`${base}/metadata`),
     ssoUrl: url(`${base}/sso`),
     sloUrl: url(`${base}/slo`),
   });
-  const ofTheInstance = at(`${own}/saml`);
-  const instance: Entity = { owner: ofInstance, entityId: entityId ?? ofTheInstance.metadataUrl, ...ofTheInstance };
+  const instanceUrls = urlsBelow(`${own}/saml`);
+  const instance: Entity = { owner: ofInstance, entityId: entityId ?? instanceUrls.metadataUrl, ...instanceUrls };
   return {
     /** @param owner a tenant's id, or `ofInstance`. */
-    of(owner: string): Entity {
+    ofOwner(owner: string): Entity {
       if (owner === ofInstance) return instance;
-      const urls = at(`${own}/saml/t/${encodeURIComponent(owner)}`);
+      const urls = urlsBelow(`${own}/saml/t/${encodeURIComponent(owner)}`);
       return { owner, tid: owner, entityId: urls.metadataUrl, ...urls };
     },
   };

@@ -46,25 +46,26 @@ export function checkGivenKeys(pairs: unknown, report: ReportProblem): void {
     report({ path: ['keys'], expected: 'a list of keys with their certificates, the one that signs first: [{ key, certificate }]' });
     return;
   }
-  const seen = new Set<string>();
+  const fingerprints = new Set<string>();
   for (const [index, pair] of pairs.entries()) {
     const { key: keyPem, certificate: certificatePem } = (pair ?? {}) as Partial<SamlKeyPair>;
-    const at = (member: keyof SamlKeyPair, expected: string) => report({ path: ['keys', index, member], expected });
+    const reportAt = (member: keyof SamlKeyPair, expected: string) => report({ path: ['keys', index, member], expected });
     const key = privateKeyOf(keyPem);
     const certificate = certificateOf(certificatePem);
-    if (!key) at('key', 'a private key as PEM, without a passphrase, such as the output of openssl genrsa 3072');
+    if (!key) reportAt('key', 'a private key as PEM, without a passphrase, such as the output of openssl genrsa 3072');
     else if (key.asymmetricKeyType !== 'rsa' || (key.asymmetricKeyDetails?.modulusLength ?? 0) < SMALLEST_BITS)
-      at('key', `an RSA key of ${SMALLEST_BITS} bits or more`);
+      reportAt('key', `an RSA key of ${SMALLEST_BITS} bits or more`);
     if (!certificate) {
-      at('certificate', 'an X.509 certificate as PEM: -----BEGIN CERTIFICATE-----');
+      reportAt('certificate', 'an X.509 certificate as PEM: -----BEGIN CERTIFICATE-----');
       continue;
     }
-    if (key && !certificate.checkPrivateKey(key)) at('certificate', 'the certificate of the key of this pair: make both from one key pair');
+    if (key && !certificate.checkPrivateKey(key))
+      reportAt('certificate', 'the certificate of the key of this pair: make both from one key pair');
     if (Date.parse(certificate.validTo) < Date.now() - CLOCK_MS)
-      at('certificate', `a certificate that has not expired; this one ended ${certificate.validTo}`);
+      reportAt('certificate', `a certificate that has not expired; this one ended ${certificate.validTo}`);
     if (index === 0 && Date.parse(certificate.validFrom) > Date.now() + CLOCK_MS)
-      at('certificate', `a certificate that is valid already, because the first key signs; this one begins ${certificate.validFrom}`);
-    if (seen.has(certificate.fingerprint256)) at('certificate', 'a certificate that no pair before it has: remove this pair');
-    seen.add(certificate.fingerprint256);
+      reportAt('certificate', `a certificate that is valid already, because the first key signs; this one begins ${certificate.validFrom}`);
+    if (fingerprints.has(certificate.fingerprint256)) reportAt('certificate', 'a certificate that no pair before it has: remove this pair');
+    fingerprints.add(certificate.fingerprint256);
   }
 }

@@ -44,9 +44,9 @@ type Keys = Pick<KeyRing, 'keys'>;
 
 /** @throws IdpError `not_found` */
 export function keyOf({ keys }: Keys, id: string): StoredKey {
-  const found = keys.find((key) => key.id === id);
-  if (found === undefined) throw new IdpError('not_found');
-  return found;
+  const key = keys.find((each) => each.id === id);
+  if (key === undefined) throw new IdpError('not_found');
+  return key;
 }
 
 /** The one that signs. */
@@ -73,10 +73,10 @@ export function withActive<Row extends Keys>(row: Row, id: string, now: Date, is
   const from = Date.parse(chosen.createdAt) + CACHE_SECONDS * 1000;
   if (chosen.state === 'next' && !isUrgent && now.getTime() < from)
     throw new IdpError('key_not_announced', { from: new Date(from).toISOString() });
-  const at = now.toISOString();
+  const changedAt = now.toISOString();
   const keys = row.keys.map((key): StoredKey => {
-    if (key.id === id) return withoutRetirement({ ...key, state: 'active', activatedAt: at });
-    return key.state === 'active' ? { ...key, state: 'retiring', retiredAt: at } : key;
+    if (key.id === id) return withoutRetirement({ ...key, state: 'active', activatedAt: changedAt });
+    return key.state === 'active' ? { ...key, state: 'retiring', retiredAt: changedAt } : key;
   });
   return { ...row, keys };
 }

@@ -49,7 +49,7 @@ const RING = 'ring';
 const ENDING_MS = 60 * 86_400_000;
 
 export const createSamlKeys = (context: ExtensionContext, options: { readonly keys?: readonly SamlKeyPair[] | undefined }): SamlKeys =>
-  options.keys ? createGivenKeys(options.keys, context) : new KeptKeys(context);
+  options.keys ? createGivenKeys(options.keys, context) : new StoredKeys(context);
 
 const endingProblems = ({ id, certificate }: PublishedKey, now: number): readonly ExtensionProblem[] =>
   Date.parse(x509Of(certificate).validTo) - now < ENDING_MS ? [{ code: 'saml_certificate_ends', id }] : [];
@@ -69,7 +69,7 @@ function createGivenKeys(pairs: readonly SamlKeyPair[], { service: { now } }: Pi
   };
 }
 
-class KeptKeys implements SamlKeys {
+class StoredKeys implements SamlKeys {
   readonly #service: Pick<ExtensionContext['service'], 'logger' | 'now'>;
   readonly #rows: ExtensionRows<Pick<KeyRing, 'keys'>>;
   readonly #cached: CachedRows<Pick<KeyRing, 'keys'>>;
@@ -115,8 +115,8 @@ class KeptKeys implements SamlKeys {
 
   async add(id: string, by: Attribution): Promise<SamlKey> {
     const before = await this.#stored();
-    const made = before.keys.find((key) => key.id === id);
-    if (made) return view(made);
+    const existing = before.keys.find((key) => key.id === id);
+    if (existing) return view(existing);
     // A key takes a while to make, so a request that would be refused is refused first.
     withNext(before, { ...activeOf(before), id, state: 'next' });
     const next = await this.#createKey(id, 'next');

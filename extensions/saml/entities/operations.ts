@@ -41,7 +41,7 @@ function view({ id, state, certificate, createdAt, activatedAt, retiredAt }: Sam
 }
 
 export function keyOperations(keys: SamlKeys): readonly Operation[] {
-  const found = async (id: string): Promise<SamlKey> => {
+  const find = async (id: string): Promise<SamlKey> => {
     const key = (await keys.list()).find((one) => one.id === id);
     if (key === undefined) throw new IdpError('not_found');
     return key;
@@ -61,7 +61,7 @@ export function keyOperations(keys: SamlKeys): readonly Operation[] {
       path: ONE,
       summary: 'Reads a key that signs SAML messages',
       answer: SamlSigningKey,
-      handle: async ({ params }) => view(await found(params.id)),
+      handle: async ({ params }) => view(await find(params.id)),
     }),
     defineOperation({
       ...write,
@@ -98,7 +98,7 @@ export function keyOperations(keys: SamlKeys): readonly Operation[] {
       summary: 'Removes a SAML signing key that does not sign',
       errors: ['keys_given', 'saml_key_active'],
       handle: async ({ params, by, checkMatch }) => {
-        checkMatch(view(await found(params.id)));
+        checkMatch(view(await find(params.id)));
         await keys.remove(params.id, by);
       },
     }),

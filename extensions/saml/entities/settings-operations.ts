@@ -29,7 +29,7 @@ export interface SettingsParts {
 export function settingsOperations({ entities, tenantEntities, settings }: SettingsParts): readonly Operation[] {
   if (!tenantEntities) return [];
   const view = (tid: string, stored: EntitySettings): Static<typeof SamlEntity> => {
-    const { entityId, metadataUrl, ssoUrl, sloUrl } = entities.of(tid);
+    const { entityId, metadataUrl, ssoUrl, sloUrl } = entities.ofOwner(tid);
     return { entityId, metadataUrl, singleSignOnUrl: ssoUrl, singleLogoutUrl: sloUrl, ...stored };
   };
   return [

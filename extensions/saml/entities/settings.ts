@@ -41,8 +41,8 @@ export function createSettings(
     isAlwaysWanted || unreadable.length > 0 || (rows[0]?.wantAuthnRequestsSigned ?? false);
 
   async function find(tid: string) {
-    const found = await rowsOf(tid).findAll('byTenant', []);
-    return { settings: { wantAuthnRequestsSigned: isWanted(found) }, isThere: found.rows.length > 0, unreadable: found.unreadable };
+    const stored = await rowsOf(tid).findAll('byTenant', []);
+    return { settings: { wantAuthnRequestsSigned: isWanted(stored) }, exists: stored.rows.length > 0, unreadable: stored.unreadable };
   }
 
   return {
@@ -59,7 +59,7 @@ export function createSettings(
           path: '/wantAuthnRequestsSigned',
           expected: 'true, because the option wantAuthnRequestsSigned requires signed requests of all service providers',
         });
-      const { settings, isThere, unreadable } = await find(tid);
+      const { settings, exists, unreadable } = await find(tid);
       if (wantAuthnRequestsSigned === undefined) return settings;
       const next = { wantAuthnRequestsSigned };
       const events = [
@@ -68,7 +68,7 @@ export function createSettings(
       const rows = rowsOf(tid);
       const isSame = (row: EntitySettings): boolean => row.wantAuthnRequestsSigned === wantAuthnRequestsSigned;
       for (const id of unreadable) await rows.remove(id);
-      const inserted = isThere ? undefined : await rows.insert(next, { id: tid, events }).catch(IdpError.unless('conflict'));
+      const inserted = exists ? undefined : await rows.insert(next, { id: tid, events }).catch(IdpError.unless('conflict'));
       if (!inserted)
         await rows.update(
           tid,

@@ -15,7 +15,7 @@ import { RefusedMessage } from '../messages/refused.js';
 import { readAuthnRequest } from '../reading/authn-request.js';
 import { readLogoutRequest, readLogoutResponse } from '../reading/logout.js';
 import { issuerOf, type Kind, kindOf, type ReadMessage } from '../reading/message.js';
-import type { ServiceProviderBook } from '../service-providers/book.js';
+import type { ActiveServiceProviders } from '../service-providers/active-service-providers.js';
 import type { ServiceProvider } from '../service-providers/records.js';
 import { MalformedXml } from '../xml/malformed.js';
 import { BadSignature } from '../xml/signature.js';
@@ -39,7 +39,7 @@ export interface Received {
 export type ReceivedOf<Message extends InboundMessage> = Received & { readonly message: Message };
 
 export interface FrontDoorParts {
-  readonly book: Pick<ServiceProviderBook, 'byEntityId'>;
+  readonly activeServiceProviders: Pick<ActiveServiceProviders, 'byEntityId'>;
   /** Whether an entity requires signed requests of all its service providers, also of those without a signing certificate. */
   readonly settings: Pick<Settings, 'wantsSigned'>;
   readonly clockSkewSeconds: number;
@@ -60,12 +60,15 @@ const readers: Readonly<Record<Kind, (root: Element) => ReadMessage>> = {
   LogoutResponse: readLogoutResponse,
 };
 
-export function createFrontDoor(context: ExtensionContext, { book, settings, clockSkewSeconds }: FrontDoorParts): FrontDoor {
+export function createFrontDoor(
+  context: ExtensionContext,
+  { activeServiceProviders, settings, clockSkewSeconds }: FrontDoorParts,
+): FrontDoor {
   const prove = createProve(context);
   const isFirst = createReplayMemory(context, clockSkewSeconds);
 
   async function serviceProviderOf({ owner, entityId, tid }: Entity, issuer: string): Promise<ServiceProvider> {
-    const found = await book.byEntityId(owner, issuer);
+    const found = await activeServiceProviders.byEntityId(owner, issuer);
     if (found) return found;
     const path = `${tid === undefined ? '' : `/tenants/${tid}`}/saml-service-providers`;
     const expected = `the entityID of an active service provider that is registered at ${entityId}: register it by POST ${path} of the admin API, or set its status to active`;

@@ -2,7 +2,7 @@
 import type { ArtifactKind, ExtensionContext } from '../../../lib/extension-door.js';
 import { acceptanceSeconds, MAX_CLOCK_SKEW_SECONDS, secondsLeft } from './times.js';
 
-export const seen: ArtifactKind = { name: 'saml.seen', lifetimeSeconds: acceptanceSeconds(MAX_CLOCK_SKEW_SECONDS) };
+export const seenMessages: ArtifactKind = { name: 'saml.seen', lifetimeSeconds: acceptanceSeconds(MAX_CLOCK_SKEW_SECONDS) };
 
 /** Whether a message comes for the first time. It is remembered until its age refuses it, and no longer. */
 export type IsFirst = (serviceProviderId: string, message: { readonly id: string; readonly issuedAt: number }) => Promise<boolean>;
@@ -11,7 +11,7 @@ export const createReplayMemory = (
   { records: { artifact }, service: { now } }: Pick<ExtensionContext, 'records' | 'service'>,
   clockSkewSeconds: number,
 ): IsFirst => {
-  const memory = artifact(seen);
+  const memory = artifact(seenMessages);
   return (serviceProviderId, { id, issuedAt }) =>
     memory.put(JSON.stringify([serviceProviderId, id]), true, { lifetimeSeconds: secondsLeft(issuedAt, now(), clockSkewSeconds) });
 };

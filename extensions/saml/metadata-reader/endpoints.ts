@@ -21,15 +21,21 @@ type LeftOut = Fault[];
 /** Returns the address in an attribute; undefined if browsers may not be sent to it. */
 function address(reading: Reading, leftOut: LeftOut, element: Element, name: string, path: string): string | undefined {
   const location = attribute(element, name)?.trim() ?? '';
-  const expected = addressProblem(location, reading.known.production);
+  const expected = addressProblem(location, reading.context.production);
   if (expected === undefined) return location;
   leftOut.push({ path: `${path}/@${name}`, expected });
   return undefined;
 }
 
 /** Returns the number of a service, unless another one has it. */
-function indexOf(reading: Reading, leftOut: LeftOut, taken: ReadonlySet<number>, element: Element, at: string): number | undefined {
-  const path = `${at}/@index`;
+function indexOf(
+  reading: Reading,
+  leftOut: LeftOut,
+  taken: ReadonlySet<number>,
+  element: Element,
+  servicePath: string,
+): number | undefined {
+  const path = `${servicePath}/@index`;
   const expected = 'a number from 0 to 65535 that no other has';
   const index = reading.part(path, expected, () => indexAttribute(element, 'index'), leftOut);
   if (index === undefined || !taken.has(index)) return index;
@@ -38,13 +44,17 @@ function indexOf(reading: Reading, leftOut: LeftOut, taken: ReadonlySet<number>,
 }
 
 /** Returns the services with the binding POST, because responses are sent only by POST. An invalid service is left out if a valid one remains. */
-export function assertionConsumerServices(reading: Reading, descriptor: Element, at: string): readonly AssertionConsumerService[] {
+export function assertionConsumerServices(
+  reading: Reading,
+  descriptor: Element,
+  descriptorPath: string,
+): readonly AssertionConsumerService[] {
   const all = children(descriptor, ns.md, 'AssertionConsumerService').map((element, place) => ({
     element,
-    path: `${at}/AssertionConsumerService[${place}]`,
+    path: `${descriptorPath}/AssertionConsumerService[${place}]`,
   }));
   const posted = all.filter(({ element }) => bindingOf(attribute(element, 'Binding')) === 'post');
-  if (posted.length === 0) reading.fault(at, 'an AssertionConsumerService with the binding HTTP-POST');
+  if (posted.length === 0) reading.fault(descriptorPath, 'an AssertionConsumerService with the binding HTTP-POST');
   const leftOut: LeftOut = posted.slice(MOST).map(({ path }) => ({ path, expected: `among the first ${MOST}` }));
   const taken = new Set<number>();
   const read = posted.slice(0, MOST).flatMap(({ element, path }) => {
@@ -67,11 +77,11 @@ export function assertionConsumerServices(reading: Reading, descriptor: Element,
 }
 
 /** Returns one service for each binding that a browser carries. An invalid service is left out, because sign-in needs none. */
-export function singleLogoutServices(reading: Reading, descriptor: Element, at: string): readonly SingleLogoutService[] {
+export function singleLogoutServices(reading: Reading, descriptor: Element, descriptorPath: string): readonly SingleLogoutService[] {
   const all = children(descriptor, ns.md, 'SingleLogoutService');
   const leftOut: LeftOut = [];
   const read = all.flatMap((element, place) => {
-    const path = `${at}/SingleLogoutService[${place}]`;
+    const path = `${descriptorPath}/SingleLogoutService[${place}]`;
     const binding = bindingOf(attribute(element, 'Binding'));
     if (binding === undefined) return [];
     const url = address(reading, leftOut, element, 'Location', path);
@@ -83,6 +93,6 @@ export function singleLogoutServices(reading: Reading, descriptor: Element, at: 
   });
   reading.leftOut(leftOut, true);
   if (all.length > 0 && read.length === 0)
-    reading.note(at, 'it has no SingleLogoutService with the binding HTTP-Redirect or HTTP-POST, and is not told of sign-outs');
+    reading.note(descriptorPath, 'it has no SingleLogoutService with the binding HTTP-Redirect or HTTP-POST, and is not told of sign-outs');
   return read.filter(({ binding }, place) => read.findIndex((other) => other.binding === binding) === place);
 }

@@ -24,9 +24,9 @@ const isForData = (method: string): boolean => /#(?:aes|tripledes|camellia|chach
 const isForKeys = (method: string): boolean => /#rsa/.test(method);
 const MOST_SIGNING = 10;
 
-export function keysOf(reading: Reading, descriptor: Element, at: string): readonly Key[] {
+export function keysOf(reading: Reading, descriptor: Element, descriptorPath: string): readonly Key[] {
   return children(descriptor, ns.md, 'KeyDescriptor').flatMap((element, place) => {
-    const path = `${at}/KeyDescriptor[${place}]`;
+    const path = `${descriptorPath}/KeyDescriptor[${place}]`;
     const use = attribute(element, 'use');
     if (use !== undefined && use !== 'signing' && use !== 'encryption') {
       reading.warn(`${path}/@use`, 'The key is left out, because its use is neither signing nor encryption.');

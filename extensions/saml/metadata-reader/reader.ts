@@ -15,7 +15,7 @@ import { type ServiceProviderDescription, UnusableMetadata } from './description
 import { documentIn } from './document.js';
 import { assertionConsumerServices, singleLogoutServices } from './endpoints.js';
 import { encryptionOf, keysOf, signingCertificates } from './keys.js';
-import { type Known, Reading } from './reading.js';
+import { type ReaderContext, Reading } from './reading.js';
 
 const limits = { maxBytes: 512 * 1024, maxNodes: 5_000, maxDepth: 32, allowComments: true };
 const malformed: Readonly<Record<Malformation, string>> = {
@@ -30,10 +30,10 @@ const malformed: Readonly<Record<Malformation, string>> = {
 const DOCUMENT = 'document';
 
 /** @throws UnusableMetadata */
-export function readMetadata(xml: string | Uint8Array, known: Known): ServiceProviderDescription {
-  const reading = new Reading(known);
-  const found = serviceProviderIn(reading, rootOf(reading, xml));
-  const description = found && described(reading, found);
+export function readMetadata(xml: string | Uint8Array, context: ReaderContext): ServiceProviderDescription {
+  const reading = new Reading(context);
+  const descriptor = serviceProviderIn(reading, rootOf(reading, xml));
+  const description = descriptor && described(reading, descriptor);
   if (reading.faults.length > 0 || !description) throw new UnusableMetadata(reading.faults);
   return description;
 }
@@ -48,77 +48,77 @@ function rootOf(reading: Reading, xml: string | Uint8Array): Element | undefined
   }
 }
 
-interface Found {
+interface FoundDescriptor {
   readonly entity: Element;
   readonly descriptor: Element;
   readonly entityId: string;
   /** Elements around it, from the outside, which may say when the document is over. */
-  readonly around: readonly Element[];
+  readonly ancestors: readonly Element[];
   /** Where it is, and its descriptor. */
   readonly path: string;
-  readonly at: string;
+  readonly descriptorPath: string;
 }
 
 /** The one that is meant. */
-function serviceProviderIn(reading: Reading, root: Element | undefined): Found | undefined {
+function serviceProviderIn(reading: Reading, root: Element | undefined): FoundDescriptor | undefined {
   if (!root) return undefined;
   if (!isNamed(root, ns.md, 'EntityDescriptor') && !isNamed(root, ns.md, 'EntitiesDescriptor')) {
     reading.fault(DOCUMENT, 'an EntityDescriptor or EntitiesDescriptor of SAML 2.0 metadata');
     return undefined;
   }
-  const { entityId } = reading.known;
+  const { entityId } = reading.context;
   const entities = entitiesIn(root, [], '').filter(({ entity }) => entityId === undefined || attribute(entity, 'entityID') === entityId);
   if (entities.length === 0) {
     reading.fault(DOCUMENT, entityId === undefined ? 'an EntityDescriptor' : `an EntityDescriptor with the entityID ${entityId}`);
     return undefined;
   }
-  const descriptors = entities.flatMap(({ entity, around, path }) =>
+  const descriptors = entities.flatMap(({ entity, ancestors, path }) =>
     children(entity, ns.md, 'SPSSODescriptor').map((descriptor, place) => {
-      const at = `${path === '' ? '' : `${path}/`}SPSSODescriptor[${place}]`;
-      return { entity, descriptor, around, path, at, entityId: attribute(entity, 'entityID')?.trim() ?? '' };
+      const descriptorPath = `${path === '' ? '' : `${path}/`}SPSSODescriptor[${place}]`;
+      return { entity, descriptor, ancestors, path, descriptorPath, entityId: attribute(entity, 'entityID')?.trim() ?? '' };
     }),
   );
-  const spoken = descriptors.filter(({ descriptor }) =>
+  const ofSaml2 = descriptors.filter(({ descriptor }) =>
     (attribute(descriptor, 'protocolSupportEnumeration') ?? '').split(/\s+/).includes(ns.samlp),
   );
-  const [first, second] = spoken;
+  const [first, second] = ofSaml2;
   if (descriptors.length === 0) reading.fault(entities[0]?.path || DOCUMENT, 'an SPSSODescriptor');
-  else if (!first) reading.fault(`${descriptors[0]?.at}/@protocolSupportEnumeration`, ns.samlp);
-  else if (second) reading.fault(DOCUMENT, `one SPSSODescriptor, or entityId, which says whose: there are ${spoken.length}`);
+  else if (!first) reading.fault(`${descriptors[0]?.descriptorPath}/@protocolSupportEnumeration`, ns.samlp);
+  else if (second) reading.fault(DOCUMENT, `one SPSSODescriptor, or entityId, which says whose: there are ${ofSaml2.length}`);
   return second ? undefined : first;
 }
 
 interface EntityIn {
   readonly entity: Element;
-  readonly around: readonly Element[];
+  readonly ancestors: readonly Element[];
   readonly path: string;
 }
 
-function entitiesIn(element: Element, around: readonly Element[], path: string): readonly EntityIn[] {
-  if (isNamed(element, ns.md, 'EntityDescriptor')) return [{ entity: element, around, path }];
+function entitiesIn(element: Element, ancestors: readonly Element[], path: string): readonly EntityIn[] {
+  if (isNamed(element, ns.md, 'EntityDescriptor')) return [{ entity: element, ancestors, path }];
   return ['EntityDescriptor', 'EntitiesDescriptor'].flatMap((name) =>
     children(element, ns.md, name).flatMap((child, place) =>
-      entitiesIn(child, [...around, element], `${path === '' ? '' : `${path}/`}${name}[${place}]`),
+      entitiesIn(child, [...ancestors, element], `${path === '' ? '' : `${path}/`}${name}[${place}]`),
     ),
   );
 }
 
-function described(reading: Reading, found: Found): ServiceProviderDescription {
-  const { entity, descriptor, entityId, path, at } = found;
-  const { overridden, hadCertificates = false } = reading.known;
+function described(reading: Reading, found: FoundDescriptor): ServiceProviderDescription {
+  const { entity, descriptor, entityId, path, descriptorPath } = found;
+  const { overridden, hadCertificates = false } = reading.context;
   if (!/^[!-~]{1,1024}$/.test(entityId))
     reading.fault(`${path === '' ? 'EntityDescriptor' : path}/@entityID`, '1 to 1024 visible ASCII characters');
   const validUntil = validUntilOf(reading, found);
-  const flag = (name: string) => reading.flag(descriptor, name, at) ?? false;
+  const flag = (name: string) => reading.flag(descriptor, name, descriptorPath) ?? false;
 
-  const keys = keysOf(reading, descriptor, at);
+  const keys = keysOf(reading, descriptor, descriptorPath);
   const isAsked = overridden.has('requireSignedRequests');
   const requireSignedRequests = !isAsked && flag('AuthnRequestsSigned');
   const isNeeded = hadCertificates || requireSignedRequests;
   const signing = overridden.has('signingCertificates') ? undefined : signingCertificates(reading, keys, isNeeded);
   if (signing?.length === 0) {
-    if (hadCertificates) reading.fault(at, 'a KeyDescriptor for signing, because the service provider is registered with one');
-    else if (requireSignedRequests) reading.fault(at, 'a KeyDescriptor for signing, because AuthnRequestsSigned is true');
+    if (hadCertificates) reading.fault(descriptorPath, 'a KeyDescriptor for signing, because the service provider is registered with one');
+    else if (requireSignedRequests) reading.fault(descriptorPath, 'a KeyDescriptor for signing, because AuthnRequestsSigned is true');
   }
 
   const members: { -readonly [Member in keyof ServiceProviderDescription['members']]: ServiceProviderDescription['members'][Member] } = {
@@ -127,7 +127,7 @@ function described(reading: Reading, found: Found): ServiceProviderDescription {
     ...(overridden.has('encryptionCertificate') ? {} : encryptionOf(reading, keys)),
   };
   if (!overridden.has('assertionConsumerServices'))
-    members.assertionConsumerServices = [...assertionConsumerServices(reading, descriptor, at)];
+    members.assertionConsumerServices = [...assertionConsumerServices(reading, descriptor, descriptorPath)];
   if (!overridden.has('singleLogoutServices')) members.singleLogoutServices = logoutOf(reading, found, signing);
   const nameId = nameIdOf(descriptor);
   if (nameId) members.nameId = nameId;
@@ -146,23 +146,23 @@ function described(reading: Reading, found: Found): ServiceProviderDescription {
 }
 
 /** Without a certificate no logout message of it could be believed. */
-function logoutOf(reading: Reading, { descriptor, at }: Found, signing: readonly string[] | undefined) {
-  const services = singleLogoutServices(reading, descriptor, at);
+function logoutOf(reading: Reading, { descriptor, descriptorPath }: FoundDescriptor, signing: readonly string[] | undefined) {
+  const services = singleLogoutServices(reading, descriptor, descriptorPath);
   if (signing?.length !== 0 || services.length === 0) return [...services];
-  reading.note(at, 'its SingleLogoutService is not used, because it has no certificate that its messages could be verified by');
+  reading.note(descriptorPath, 'its SingleLogoutService is not used, because it has no certificate that its messages could be verified by');
   return [];
 }
 
-function validUntilOf(reading: Reading, { entity, descriptor, around, path, at }: Found): string | undefined {
+function validUntilOf(reading: Reading, { entity, descriptor, ancestors, path, descriptorPath }: FoundDescriptor): string | undefined {
   const places = [
-    ...around.map((element) => [element, DOCUMENT] as const),
+    ...ancestors.map((element) => [element, DOCUMENT] as const),
     [entity, path || 'EntityDescriptor'],
-    [descriptor, at],
+    [descriptor, descriptorPath],
   ] as const;
   const instants = places.flatMap(([element, place]) => {
     const instant = reading.part(`${place}/@validUntil`, 'an instant', () => instantAttribute(element, 'validUntil'));
     // What is over may be an old document, with keys that are not trusted any more.
-    if (!reading.known.mayBeOver && instant !== undefined && instant <= reading.known.now)
+    if (!reading.context.mayBeOver && instant !== undefined && instant <= reading.context.now)
       reading.fault(`${place}/@validUntil`, 'an instant that is to come');
     return instant === undefined ? [] : [instant];
   });
@@ -198,9 +198,9 @@ function wordsOf(element: Element): string | undefined {
   return words === '' ? undefined : [...words.slice(0, 200)].filter((character) => !/^[\ud800-\udfff]$/.test(character)).join('');
 }
 
-function noteIgnored(reading: Reading, { entity, descriptor, around, at }: Found): void {
+function noteIgnored(reading: Reading, { entity, descriptor, ancestors, descriptorPath }: FoundDescriptor): void {
   if (children(descriptor, ns.md, 'AttributeConsumingService').length > 0)
-    reading.note(`${at}/AttributeConsumingService`, 'it is not used: `attributes` says what is released');
-  if ([...around, entity].some((element) => children(element, ns.ds, 'Signature').length > 0))
+    reading.note(`${descriptorPath}/AttributeConsumingService`, 'it is not used: `attributes` says what is released');
+  if ([...ancestors, entity].some((element) => children(element, ns.ds, 'Signature').length > 0))
     reading.note('Signature', 'signatures of metadata are not verified');
 }

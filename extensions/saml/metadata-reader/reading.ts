@@ -7,7 +7,7 @@ import { booleanAttribute } from '../xml/values.js';
 import type { Warning } from './description.js';
 
 /** What is known beside the document. */
-export interface Known {
+export interface ReaderContext {
   /** Of the service provider that is meant, where the document has several, or is of one that is registered. */
   readonly entityId?: string | undefined;
   /** Members that an administrator gave: what the document says of them is not read. */
@@ -29,7 +29,7 @@ export class Reading {
   readonly notes: string[] = [];
   readonly warnings: Warning[] = [];
 
-  constructor(readonly known: Known) {}
+  constructor(readonly context: ReaderContext) {}
 
   fault(path: string, expected: string): void {
     if (this.faults.length < MOST) this.faults.push({ path, expected });

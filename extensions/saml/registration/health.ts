@@ -11,15 +11,15 @@ export async function serviceProviderProblems({
   service: { now },
 }: ExtensionContext): Promise<readonly ExtensionProblem[]> {
   const rows = collectionOfAllTenants(serviceProviders);
-  const at = new Date(now());
-  const [failing, over] = await Promise.all([
+  const instant = new Date(now());
+  const [failing, expired] = await Promise.all([
     rows.range({ index: 'byFailure', within: [], limit: MOST }),
-    rows.range({ index: 'byExpiry', within: [], below: at, limit: MOST }),
+    rows.range({ index: 'byExpiry', within: [], below: instant, limit: MOST }),
   ]);
   return [
     ...failing.map(({ id }) => ({ code: 'saml_metadata_failing', id })),
-    ...over.map(({ id, source }) => {
-      const isMetadata = source?.validUntil !== undefined && Date.parse(source.validUntil) <= at.getTime();
+    ...expired.map(({ id, source }) => {
+      const isMetadata = source?.validUntil !== undefined && Date.parse(source.validUntil) <= instant.getTime();
       return { code: isMetadata ? 'saml_metadata_over' : 'saml_certificate_over', id };
     }),
   ];

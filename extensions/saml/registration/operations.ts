@@ -129,7 +129,7 @@ class ServiceProviderResource {
   view(row: ServiceProvider): Static<typeof ServiceProviderItem> {
     const { id, source, failingSince, createdAt, updatedAt, tid } = row;
     const { warnings, ...read } = source ?? {};
-    const { entityId, metadataUrl, ssoUrl, sloUrl } = this.#parts.entities.of(tid);
+    const { entityId, metadataUrl, ssoUrl, sloUrl } = this.#parts.entities.ofOwner(tid);
     const members = Object.keys(serviceProviderFields).flatMap((member) => {
       const value: unknown = Reflect.get(row, member);
       return value === undefined ? [] : [[member, value]];
@@ -211,12 +211,12 @@ class ServiceProviderResource {
     const { context, refresh } = this.#parts;
     if (metadata !== undefined && typeof metadataUrl === 'string')
       refuse([{ path: '/metadata', expected: 'nothing, because there is metadataUrl' }]);
-    const known = { entityId, overridden: new Set(overridden) };
-    if (metadata !== undefined) return { description: refresh.read(metadata, '/metadata', known) };
+    const serviceProvider = { entityId, overridden: new Set(overridden) };
+    if (metadata !== undefined) return { description: refresh.read(metadata, '/metadata', serviceProvider) };
     if (typeof metadataUrl !== 'string') return undefined;
     const expected = context.http.fetchProblem(metadataUrl);
     if (expected !== undefined) refuse([{ path: METADATA_URL, expected }]);
-    return { url: metadataUrl, description: await refresh.fetch(metadataUrl, METADATA_URL, known) };
+    return { url: metadataUrl, description: await refresh.fetch(metadataUrl, METADATA_URL, serviceProvider) };
   }
 }
 

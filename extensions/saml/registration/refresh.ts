@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Attribution, type ExtensionContext, IdpError, type Job, type JobRound } from '../../../lib/extension-door.js';
 import { type ServiceProviderDescription, UnusableMetadata } from '../metadata-reader/description.js';
 import { readMetadata } from '../metadata-reader/reader.js';
-import type { Known } from '../metadata-reader/reading.js';
+import type { ReaderContext } from '../metadata-reader/reading.js';
 import { addressProblem } from '../service-providers/addresses.js';
 import { errors, METADATA_URL, reasonOf } from '../service-providers/errors.js';
 import { type ServiceProvider, serviceProviders } from '../service-providers/records.js';
@@ -12,9 +12,9 @@ import type { ServiceProviderWrites } from './writes.js';
 
 export interface ServiceProviderRefresh {
   /** @param path what errors point to. @throws IdpError `metadata_invalid` */
-  read(xml: string | Uint8Array, path: string, known: Omit<Known, 'production' | 'now'>): ServiceProviderDescription;
+  read(xml: string | Uint8Array, path: string, expected: ExpectedServiceProvider): ServiceProviderDescription;
   /** @throws IdpError `metadata_unavailable`, `metadata_invalid` */
-  fetch(url: string, path: string, known: Omit<Known, 'production' | 'now'>): Promise<ServiceProviderDescription>;
+  fetch(url: string, path: string, expected: ExpectedServiceProvider): Promise<ServiceProviderDescription>;
   /** Reads metadata anew; where that fails, what stands stays, and the record says why. @throws IdpError `metadata_url_missing` and as above */
   now(row: ServiceProvider, by?: Attribution): Promise<ServiceProvider>;
   readonly job: Job;
@@ -33,13 +33,13 @@ const MOST_IN_ONE_LOOK = 200;
 const AT_ONCE = 4;
 
 /** What is known of a service provider before its metadata is read. */
-type Before = Omit<Known, 'production' | 'now'>;
+export type ExpectedServiceProvider = Omit<ReaderContext, 'production' | 'now'>;
 
 export const createRefresh = (context: ExtensionContext, registrar: Registrar, writes: ServiceProviderWrites): ServiceProviderRefresh => {
   const refresh = new Refresh(context, registrar, writes);
   return {
-    read: (xml, path, known) => refresh.read(xml, path, known),
-    fetch: (url, path, known) => refresh.fetch(url, path, known),
+    read: (xml, path, expected) => refresh.read(xml, path, expected),
+    fetch: (url, path, expected) => refresh.fetch(url, path, expected),
     now: (row, by) => refresh.now(row, by),
     job: { name: 'saml.metadata', intervalSeconds: LOOK_SECONDS, atOnce: AT_ONCE, run: (round) => refresh.round(round) },
   };
@@ -56,10 +56,10 @@ class Refresh {
     this.#writes = writes;
   }
 
-  read(xml: string | Uint8Array, path: string, known: Before): ServiceProviderDescription {
+  read(xml: string | Uint8Array, path: string, expected: ExpectedServiceProvider): ServiceProviderDescription {
     const { production, now } = this.#context.service;
     try {
-      return readMetadata(xml, { ...known, production, now: now() });
+      return readMetadata(xml, { ...expected, production, now: now() });
     } catch (error) {
       if (!(error instanceof UnusableMetadata)) throw error;
       const problems = error.faults.map((fault) => ({ path, expected: `${fault.path}: ${fault.expected}` }));
@@ -67,7 +67,7 @@ class Refresh {
     }
   }
 
-  async fetch(url: string, path: string, known: Before): Promise<ServiceProviderDescription> {
+  async fetch(url: string, path: string, expected: ExpectedServiceProvider): Promise<ServiceProviderDescription> {
     const { http, service } = this.#context;
     const problem = addressProblem(url, service.production);
     if (problem !== undefined) throw new IdpError('invalid_record', { path, expected: problem });
@@ -78,7 +78,7 @@ class Refresh {
       throw errors('metadata_unavailable', { path, expected: 'a URL that answers' });
     });
     if (answer.status !== 200) throw errors('metadata_unavailable', { path, expected: `a URL that answers 200, not ${answer.status}` });
-    return this.read(answer.body, path, known);
+    return this.read(answer.body, path, expected);
   }
 
   async now(row: ServiceProvider, by?: Attribution): Promise<ServiceProvider> {
@@ -87,9 +87,9 @@ class Refresh {
     /** A user who changed the URL in between has read the metadata of the new URL. */
     const isSame = (current: ServiceProvider): boolean => current.source?.url === url;
     try {
-      const known = { entityId, overridden: new Set(overridden), hadCertificates: signingCertificates.length > 0 };
-      const metadata = { url, description: await this.fetch(url, METADATA_URL, known) };
-      this.#tellWarnings(row, metadata.description);
+      const expected = { entityId, overridden: new Set(overridden), hadCertificates: signingCertificates.length > 0 };
+      const metadata = { url, description: await this.fetch(url, METADATA_URL, expected) };
+      this.#logWarnings(row, metadata.description);
       const next = (current: ServiceProvider) => (isSame(current) ? this.#registrar.change(current, {}, owner, { metadata }) : current);
       return await this.#writes.update({ owner, id }, next, by);
     } catch (error) {
@@ -120,7 +120,7 @@ class Refresh {
   }
 
   /** Logs the parts that are left out, once until they change. */
-  #tellWarnings({ id, source }: ServiceProvider, { warnings }: ServiceProviderDescription): void {
+  #logWarnings({ id, source }: ServiceProvider, { warnings }: ServiceProviderDescription): void {
     if (warnings.length === 0 || isDeepStrictEqual(warnings, source?.warnings)) return;
     this.#context.service.logger.warn(
       { serviceProvider: id, warnings },

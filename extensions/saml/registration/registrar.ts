@@ -108,16 +108,18 @@ export function createRegistrar(context: ExtensionContext) {
     ): Row {
       const { source: before, ...rest } = row;
       const isNamed = !before && row.name !== nameOf(row.entityId);
-      const kept = [...(overridden ?? before?.overridden ?? (isNamed ? ['name'] : [])), ...givenMembers(change)];
+      const overriddenMembers = [...(overridden ?? before?.overridden ?? (isNamed ? ['name'] : [])), ...givenMembers(change)];
       let next = rest as Registration;
-      if (metadata) next = described(next, metadata.description, new Set(kept));
+      if (metadata) next = described(next, metadata.description, new Set(overriddenMembers));
       const registration = checked(patched(next, change) as Registration, owner, context);
       if (metadata) checkSigned(registration, metadata.description);
       if (!metadata && !before) {
         if (overridden?.length) refuse([{ path: '/overridden', expected: 'nothing, because there is no metadata' }]);
         return registration as Row;
       }
-      const source = metadata ? sourceOf(metadata, kept) : ({ ...before, overridden: [...new Set(kept)].sort() } as Source);
+      const source = metadata
+        ? sourceOf(metadata, overriddenMembers)
+        : ({ ...before, overridden: [...new Set(overriddenMembers)].sort() } as Source);
       const { url: _, problem: __, ...unread } = source;
       return { ...registration, source: url === null ? unread : source } as Row;
     },

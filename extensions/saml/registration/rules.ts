@@ -3,10 +3,9 @@ import { contrastRatio, type ExtensionContext, present, READABLE } from '../../.
 import { addressProblem } from '../service-providers/addresses.js';
 import { readCertificate } from '../service-providers/certificates.js';
 import { type Fault, refuse } from '../service-providers/errors.js';
-import { mayShareNames, otherWaysToUniqueNames } from '../service-providers/names-of-tenants.js';
+import { mayShareNames, otherWaysToUniqueNames } from '../service-providers/name-id-uniqueness.js';
 import { MAX_RELAY_STATE_BYTES, type ServiceProviderFields } from '../service-providers/records.js';
 import { isWritable } from '../xml/write.js';
-import { claimNames, hasPseudonyms } from './offers.js';
 
 /** What a service provider is registered with. */
 export type Registration = Omit<ServiceProviderFields, 'source' | 'refreshAt' | 'failingSince' | 'expiresAt' | 'createdAt' | 'updatedAt'>;
@@ -83,16 +82,16 @@ class Faults {
 
 function checkEndpoints({ assertionConsumerServices, singleLogoutServices }: Registration, { service }: Service, faults: Faults): void {
   const indexes = new Set<number>();
-  for (const [at, { url, index }] of assertionConsumerServices.entries()) {
-    faults.expectAddress(url, `/assertionConsumerServices/${at}/url`, service.production);
-    faults.expect(!indexes.has(index), `/assertionConsumerServices/${at}/index`, 'an index that no other has');
+  for (const [place, { url, index }] of assertionConsumerServices.entries()) {
+    faults.expectAddress(url, `/assertionConsumerServices/${place}/url`, service.production);
+    faults.expect(!indexes.has(index), `/assertionConsumerServices/${place}/index`, 'an index that no other has');
     indexes.add(index);
   }
   const bindings = new Set<string>();
-  for (const [at, { binding, url, responseUrl }] of singleLogoutServices.entries()) {
-    faults.expectAddress(url, `/singleLogoutServices/${at}/url`, service.production);
-    faults.expectAddress(responseUrl, `/singleLogoutServices/${at}/responseUrl`, service.production);
-    faults.expect(!bindings.has(binding), `/singleLogoutServices/${at}/binding`, 'a binding that no other has');
+  for (const [place, { binding, url, responseUrl }] of singleLogoutServices.entries()) {
+    faults.expectAddress(url, `/singleLogoutServices/${place}/url`, service.production);
+    faults.expectAddress(responseUrl, `/singleLogoutServices/${place}/responseUrl`, service.production);
+    faults.expect(!bindings.has(binding), `/singleLogoutServices/${place}/binding`, 'a binding that no other has');
     bindings.add(binding);
   }
 }
@@ -110,7 +109,9 @@ function checkCertificates(
   }: Registration,
   faults: Faults,
 ): Pick<Registration, 'signingCertificates' | 'encryptionCertificate'> {
-  const signing = signingCertificates.map((text, at) => faults.certificateAt(text, `/signingCertificates/${at}`)?.certificate ?? text);
+  const signing = signingCertificates.map(
+    (text, place) => faults.certificateAt(text, `/signingCertificates/${place}`)?.certificate ?? text,
+  );
   if (signing.length === 0) {
     faults.expect(!requireSignedRequests, '/signingCertificates', 'a certificate, because requests have to be signed');
     const isNoLogout = singleLogoutServices.length === 0;
@@ -146,13 +147,13 @@ function checkNameId({ nameId: { format, claim } }: Registration, service: Servi
 function checkAttributes({ attributes }: Registration, service: Service, faults: Faults): void {
   const { all: claims } = claimNames(service);
   const names = new Set<string>();
-  for (const [at, attribute] of attributes.entries()) {
-    faults.expect(claims.has(attribute.claim), `/attributes/${at}/claim`, 'a claim that service providers may get');
+  for (const [place, attribute] of attributes.entries()) {
+    faults.expect(claims.has(attribute.claim), `/attributes/${place}/claim`, 'a claim that service providers may get');
     const name = JSON.stringify([attribute.name, attribute.format]);
-    faults.expect(!names.has(name), `/attributes/${at}/name`, 'a name that no other has in this format');
+    faults.expect(!names.has(name), `/attributes/${place}/name`, 'a name that no other has in this format');
     names.add(name);
     for (const member of ['name', 'friendlyName'] as const)
-      faults.expect(isWritable(attribute[member] ?? ''), `/attributes/${at}/${member}`, 'characters that XML can carry');
+      faults.expect(isWritable(attribute[member] ?? ''), `/attributes/${place}/${member}`, 'characters that XML can carry');
   }
 }
 
@@ -171,7 +172,18 @@ export async function checkReferences(
     idp === 'local' || (idp !== 'password' && (await directory.policies.offers(idp ?? '', owner === ofInstance ? undefined : owner)));
   if (typeof idp === 'string' && !isOffered)
     faults.push({ path: '/idp', expected: 'local, or a sign-in method or a connection that exists' });
-  for (const [at, tid] of (allowedTenants ?? []).entries())
-    if (!(await directory.tenants.get(tid))) faults.push({ path: `/allowedTenants/${at}`, expected: 'a tenant that exists' });
+  for (const [place, tid] of (allowedTenants ?? []).entries())
+    if (!(await directory.tenants.get(tid))) faults.push({ path: `/allowedTenants/${place}`, expected: 'a tenant that exists' });
   refuse(faults);
 }
+
+/** Claims that service providers may get: those about accounts, which can be somebody's name there, and all. */
+function claimNames({ claims }: Pick<ExtensionContext, 'claims'>) {
+  const declared = claims.declared.flatMap(({ name, targets }) => (targets.includes('saml') ? [name] : []));
+  const ofAccounts: ReadonlySet<string> = new Set(['sub', 'oid', 'tid', ...declared]);
+  const all: ReadonlySet<string> = new Set(['idp', 'amr', 'act', ...ofAccounts]);
+  return { ofAccounts, all };
+}
+
+/** Whether a user can have another name at each service provider. */
+const hasPseudonyms = ({ claims: { pseudonyms } }: Pick<ExtensionContext, 'claims'>): boolean => pseudonyms !== undefined;

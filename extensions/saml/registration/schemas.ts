@@ -1,13 +1,13 @@
 /** What the operations of service providers take and answer. */
 import { oneOf, type Static, strict, Type } from '../../../lib/extension-door.js';
 import { describedMembers } from '../metadata-reader/description.js';
-import { serviceProviderFields as of } from '../service-providers/records.js';
+import { serviceProviderFields as fields } from '../service-providers/records.js';
 
 const optional = Type.Optional;
 const orNull = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) => optional(Type.Union([schema, Type.Null()]));
 
 const certificate = () => Type.String({ minLength: 1, maxLength: 16_384, description: 'PEM, or DER in base64' });
-const { url, index, isDefault } = of.assertionConsumerServices.items.properties;
+const { url, index, isDefault } = fields.assertionConsumerServices.items.properties;
 const assertionConsumerServices = () =>
   Type.Array(Type.Object({ url, index: optional(index), isDefault }, { ...strict, description: '`index` by default: its place' }), {
     minItems: 1,
@@ -18,39 +18,39 @@ const metadata = () => Type.String({ minLength: 1, maxLength: 65_536, descriptio
 
 /** All with a default, or from metadata. */
 const changeable = {
-  name: optional(of.name),
-  status: optional(of.status),
+  name: optional(fields.name),
+  status: optional(fields.status),
   assertionConsumerServices: optional(assertionConsumerServices()),
-  singleLogoutServices: optional(of.singleLogoutServices),
+  singleLogoutServices: optional(fields.singleLogoutServices),
   signingCertificates: optional(Type.Array(certificate(), { maxItems: 10 })),
-  requireSignedRequests: optional(of.requireSignedRequests),
-  encryption: optional(of.encryption),
-  signAssertion: optional(of.signAssertion),
-  signResponse: optional(of.signResponse),
-  nameId: optional(of.nameId),
-  attributes: optional(of.attributes),
-  requireMfa: optional(of.requireMfa),
-  idpInitiated: optional(of.idpInitiated),
-  impersonation: optional(of.impersonation),
+  requireSignedRequests: optional(fields.requireSignedRequests),
+  encryption: optional(fields.encryption),
+  signAssertion: optional(fields.signAssertion),
+  signResponse: optional(fields.signResponse),
+  nameId: optional(fields.nameId),
+  attributes: optional(fields.attributes),
+  requireMfa: optional(fields.requireMfa),
+  idpInitiated: optional(fields.idpInitiated),
+  impersonation: optional(fields.impersonation),
 };
 
-const made = {
-  entityId: optional(of.entityId),
+const creatable = {
+  entityId: optional(fields.entityId),
   metadata: optional(metadata()),
   ...changeable,
   encryptionCertificate: optional(certificate()),
-  allowedTenants: of.allowedTenants,
-  sessionLifetimeSeconds: of.sessionLifetimeSeconds,
-  idp: of.idp,
-  styles: of.styles,
+  allowedTenants: fields.allowedTenants,
+  sessionLifetimeSeconds: fields.sessionLifetimeSeconds,
+  idp: fields.idp,
+  styles: fields.styles,
 };
-export const form = Type.Object({ ...made, metadataUrl: optional(metadataUrl()) }, strict);
+export const form = Type.Object({ ...creatable, metadataUrl: optional(metadataUrl()) }, strict);
 /** @interface */
 export type Form = Static<typeof form>;
 
-const { format, claim, ifAnotherIsAsked } = of.nameId.properties;
-const { isAllowed, relayState } = of.idpInitiated.properties;
-const { logoUri, faviconUri, accentColor, radius, font } = of.styles.properties;
+const { format, claim, ifAnotherIsAsked } = fields.nameId.properties;
+const { isAllowed, relayState } = fields.idpInitiated.properties;
+const { logoUri, faviconUri, accentColor, radius, font } = fields.styles.properties;
 const styles = Type.Object(
   {
     logoUri: orNull(logoUri),
@@ -68,9 +68,9 @@ export const patch = Type.Object(
     nameId: optional(Type.Object({ format: optional(format), claim: orNull(claim), ifAnotherIsAsked: orNull(ifAnotherIsAsked) }, strict)),
     idpInitiated: optional(Type.Object({ isAllowed: optional(isAllowed), relayState: orNull(relayState) }, strict)),
     encryptionCertificate: orNull(certificate()),
-    allowedTenants: orNull(of.allowedTenants),
-    sessionLifetimeSeconds: orNull(of.sessionLifetimeSeconds),
-    idp: orNull(of.idp),
+    allowedTenants: orNull(fields.allowedTenants),
+    sessionLifetimeSeconds: orNull(fields.sessionLifetimeSeconds),
+    idp: orNull(fields.idp),
     styles: orNull(styles),
     metadata: optional(metadata()),
     metadataUrl: orNull(metadataUrl()),
@@ -86,7 +86,7 @@ export const patch = Type.Object(
 export const ServiceProviderItem = Type.Object(
   {
     id: Type.String(),
-    ...of,
+    ...fields,
     source: optional(
       Type.Object(
         {
@@ -119,7 +119,7 @@ export const ServiceProviderItem = Type.Object(
 /** Assertion consumer services with an index each: that of their place, where they have none of their own. */
 export const indexed = <Given extends Pick<Form, 'assertionConsumerServices'>>({ assertionConsumerServices: given, ...rest }: Given) => ({
   ...rest,
-  ...(given && { assertionConsumerServices: given.map((service, at) => ({ ...service, index: service.index ?? at })) }),
+  ...(given && { assertionConsumerServices: given.map((service, place) => ({ ...service, index: service.index ?? place })) }),
 });
 
 /** Members of a seed: settings of tenants' entities, and service providers of the tenants that they name, or of the instance. */
@@ -127,7 +127,9 @@ export const seedForm = Type.Object(
   {
     entities: optional(Type.Array(Type.Object({ tenant: Type.String(), wantAuthnRequestsSigned: Type.Boolean() }, strict))),
     serviceProviders: optional(
-      Type.Array(Type.Object({ ...made, id: Type.String({ pattern: '^[a-z][a-z0-9-]{1,59}$' }), tenant: optional(Type.String()) }, strict)),
+      Type.Array(
+        Type.Object({ ...creatable, id: Type.String({ pattern: '^[a-z][a-z0-9-]{1,59}$' }), tenant: optional(Type.String()) }, strict),
+      ),
     ),
   },
   strict,

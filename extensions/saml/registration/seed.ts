@@ -33,19 +33,19 @@ export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Part
         const owner = tenant === undefined ? context.records.ofInstance : tenantId(tenant);
         const given = { ...indexed(rest), ...(allowedTenants && { allowedTenants: allowedTenants.map(tenantId) }) };
         // A start does not fail because time passed.
-        const known = { entityId: given.entityId, overridden: new Set(Object.keys(given)), mayBeOver: true };
-        const { source: _, ...fields } = told(`serviceProviders[${index}]`, () => {
+        const expected = { entityId: given.entityId, overridden: new Set(Object.keys(given)), mayBeOver: true };
+        const { source: _, ...fields } = asOptionProblem(`serviceProviders[${index}]`, () => {
           if (tenant !== undefined && !tenantEntities) refuse([{ path: '/tenant', expected: 'nothing, because tenantEntities is false' }]);
           return registrar.create(
             given,
             owner,
-            metadata === undefined ? undefined : { description: refresh.read(metadata, '/metadata', known) },
+            metadata === undefined ? undefined : { description: refresh.read(metadata, '/metadata', expected) },
           );
         });
         const place = { owner, id };
         // Not before it is written, because the seed may make the connection too.
         const checkIdp = ({ idp }: { readonly idp?: unknown }) =>
-          told(`serviceProviders[${index}]`, () => checkReferences(typeof idp === 'string' ? { idp } : {}, owner, context));
+          asOptionProblem(`serviceProviders[${index}]`, () => checkReferences(typeof idp === 'string' ? { idp } : {}, owner, context));
         return {
           collection: serviceProviders.name as 'saml.service-providers',
           id,
@@ -73,8 +73,8 @@ function entityPiece(
   { settings, tenantEntities }: Pick<Parts, 'settings' | 'tenantEntities'>,
 ) {
   const place = `entities[${index}]`;
-  if (!tenantEntities) told(place, () => refuse([{ path: '/tenant', expected: 'nothing, because tenantEntities is false' }]));
-  const write = (change: Readonly<Record<string, unknown>>) => told(place, () => settings.change(tid, change, by));
+  if (!tenantEntities) asOptionProblem(place, () => refuse([{ path: '/tenant', expected: 'nothing, because tenantEntities is false' }]));
+  const write = (change: Readonly<Record<string, unknown>>) => asOptionProblem(place, () => settings.change(tid, change, by));
   const fields = { wantAuthnRequestsSigned };
   return {
     collection: entitySettings.name as 'saml.entities',
@@ -87,7 +87,7 @@ function entityPiece(
 }
 
 /** Returns the result of writing a record of the seed. An invalid record is a problem with the options. */
-function told<Made>(place: string, make: () => Made): Made {
+function asOptionProblem<Made>(place: string, make: () => Made): Made {
   try {
     const made = make();
     return made instanceof Promise ? (made.catch((error: unknown) => refuseOption(place, error)) as Made) : made;
@@ -100,9 +100,9 @@ function refuseOption(place: string, error: unknown): never {
   if (!IdpError.is(error, 'invalid_record') && (error as { code?: unknown }).code !== 'metadata_invalid') throw error;
   const { details } = error as IdpError;
   const { problems = [details as unknown as Fault] } = details as { readonly problems?: readonly Fault[] };
-  const at = `seed.extensions.saml.${place}`;
+  const optionPath = `seed.extensions.saml.${place}`;
   throw new ConfigError(
     'invalid_options',
-    problems.map(({ path, expected }) => ({ path: at + path.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.'), expected })),
+    problems.map(({ path, expected }) => ({ path: optionPath + path.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.'), expected })),
   );
 }

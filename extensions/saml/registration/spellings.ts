@@ -14,7 +14,7 @@ const trimmed: Respell = (text) => text.trim();
 const attributeFormat: Respell = (text) =>
   /^(?:urn:oasis:names:tc:SAML:2\.0:attrname-format:)?(uri|basic|unspecified)$/i.exec(text.trim())?.[1]?.toLowerCase();
 
-const spellings: Spellings = {
+const bodySpellings: Spellings = {
   entityId: trimmed,
   metadataUrl: trimmed,
   assertionConsumerServices: { url: trimmed },
@@ -24,14 +24,14 @@ const spellings: Spellings = {
 };
 
 /** Returns the body with the names and addresses that its schema expects. What has no meaning, or more than one, stays, so that the schema refuses it. */
-export const respelled = (body: unknown): unknown => within(body, spellings);
+export const respelled = (body: unknown): unknown => within(body, bodySpellings);
 
-function within(value: unknown, known: Spellings): unknown {
-  if (Array.isArray(value)) return value.map((one) => within(one, known));
+function within(value: unknown, spellings: Spellings): unknown {
+  if (Array.isArray(value)) return value.map((one) => within(one, spellings));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]: [string, unknown]) => {
-      const respell = ownMember(known, name);
+      const respell = ownMember(spellings, name);
       if (typeof respell !== 'function') return [name, respell ? within(member, respell) : member];
       return [name, typeof member === 'string' ? (respell(member) ?? member) : member];
     }),

@@ -27,8 +27,8 @@ export function createWrites({ records: { collection }, service: { now } }: Exte
 
   return {
     async create(place, registered, by) {
-      const at = new Date(now()).toISOString();
-      const fields = timed(now(), { ...registered, createdAt: at, updatedAt: at });
+      const createdAt = new Date(now()).toISOString();
+      const fields = withDueTimes(now(), { ...registered, createdAt, updatedAt: createdAt });
       try {
         return await rowsOf(place).insert(fields, { id: place.id, events: [event('ServiceProviderCreated', place, by)] });
       } catch (error) {
@@ -41,8 +41,8 @@ export function createWrites({ records: { collection }, service: { now } }: Exte
       return rowsOf(place).update(
         place.id,
         (before) => {
-          const next = timed(now(), change(before), before);
-          isOther = !isDeepStrictEqual(toldOf(next), toldOf(before));
+          const next = withDueTimes(now(), change(before), before);
+          isOther = !isDeepStrictEqual(announcedPart(next), announcedPart(before));
           if (isOther) return { ...next, updatedAt: new Date(now()).toISOString() };
           return isDeepStrictEqual(next, before) ? before : next;
         },
@@ -57,13 +57,20 @@ export function createWrites({ records: { collection }, service: { now } }: Exte
 }
 
 /** What listeners hear of when it changes: not that metadata was read again, and said the same. */
-function toldOf({ source, refreshAt: _, failingSince: __, expiresAt: ___, updatedAt: ____, ...rest }: ServiceProviderFields): object {
+function announcedPart({
+  source,
+  refreshAt: _,
+  failingSince: __,
+  expiresAt: ___,
+  updatedAt: ____,
+  ...rest
+}: ServiceProviderFields): object {
   const { url, overridden } = source ?? {};
   return { ...rest, url, overridden };
 }
 
 /** With the instants that jobs and health look for. One that is disabled is not read anew, and worries nobody. */
-function timed<Fields extends ServiceProviderFields>(now: number, given: Fields, before?: ServiceProviderFields): Fields {
+function withDueTimes<Fields extends ServiceProviderFields>(now: number, given: Fields, before?: ServiceProviderFields): Fields {
   const { refreshAt, failingSince, expiresAt: _, ...fields } = given;
   const { status, source, signingCertificates, encryptionCertificate } = given;
   if (status !== 'active') return fields as Fields;

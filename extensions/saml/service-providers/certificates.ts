@@ -25,11 +25,11 @@ const labels: ReadonlySet<string | undefined> = new Set(['CERTIFICATE', 'X509 CE
 function base64In(text: string): { readonly base64: string } | string {
   const plain = text.replace(/\\r|\\n/g, '\n').replace(/[\u200b\u2060\ufeff]/g, '');
   if (!plain.includes('-----')) return { base64: plain.replace(/\s/g, '') };
-  const found = [...plain.matchAll(armour)];
-  const certificates = found.filter(([, label]) => labels.has(label));
+  const blocks = [...plain.matchAll(armour)];
+  const certificates = blocks.filter(([, label]) => labels.has(label));
   const [first, second] = certificates;
   if (second) return `one certificate; there are ${certificates.length}`;
-  if (!first) return found[0] ? `${EXPECTED}; it is a ${found[0][1]}` : EXPECTED;
+  if (!first) return blocks[0] ? `${EXPECTED}; it is a ${blocks[0][1]}` : EXPECTED;
   return { base64: (first[2] ?? '').replace(/\s/g, '') };
 }
 

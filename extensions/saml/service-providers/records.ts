@@ -1,5 +1,5 @@
 /**
- * Service providers: whom the service speaks SAML with. `records` is how they are kept, of the instance or of a tenant; `book` finds the active ones by id
+ * Service providers: whom the service speaks SAML with. `records` is how they are kept, of the instance or of a tenant; `activeServiceProviders` finds the active ones by id
  * and by entityID; `addresses` and `certificates` say what those may be; `errors` and `events` are what callers and listeners are told.
  *
  * They are written in `registration/`, by administrators, seeds and their own metadata.

@@ -8,14 +8,14 @@ import { logoutResponseXml } from '../messages/logout.js';
 import { RefusedMessage } from '../messages/refused.js';
 import { type Status, unknownPrincipal } from '../messages/status.js';
 import type { Pages } from '../pages.js';
-import type { ServiceProviderBook } from '../service-providers/book.js';
+import type { ActiveServiceProviders } from '../service-providers/active-service-providers.js';
 import type { ServiceProvider } from '../service-providers/records.js';
 import type { LogoutSequences } from './logout-sequence.js';
 import { logoutServiceOf, type SendLogout } from './messages.js';
 import type { Participants } from './participants.js';
 
 /** A request that waits for the browser, and for its answer. */
-interface WaitingLogout extends Pick<LogoutRequest, 'id' | 'nameId' | 'sessionIndexes'> {
+interface PendingLogout extends Pick<LogoutRequest, 'id' | 'nameId' | 'sessionIndexes'> {
   /** The id of the service provider. */
   readonly serviceProvider: string;
   readonly relayState?: string;
@@ -25,7 +25,7 @@ interface WaitingLogout extends Pick<LogoutRequest, 'id' | 'nameId' | 'sessionIn
 }
 
 /** Longer than a logout at other service providers takes. */
-export const waitingLogouts: ArtifactKind = { name: 'saml.leaving', lifetimeSeconds: 3600, once: true };
+export const pendingLogouts: ArtifactKind = { name: 'saml.leaving', lifetimeSeconds: 3600, once: true };
 
 const base = (own: string): string => `${own}/saml/slo`;
 /** Where the browser brings its cookies, and where it comes to once it was signed out elsewhere. */
@@ -34,7 +34,7 @@ export const donePath = (own: string): string => `${base(own)}/done`;
 
 export interface IncomingParts {
   readonly context: Pick<ExtensionContext, 'records' | 'service' | 'signIn' | 'sessions' | 'http'>;
-  readonly book: Pick<ServiceProviderBook, 'get'>;
+  readonly activeServiceProviders: Pick<ActiveServiceProviders, 'get'>;
   readonly entities: Entities;
   readonly participants: Participants;
   readonly logoutSequences: LogoutSequences;
@@ -62,9 +62,9 @@ export class IncomingLogouts {
   async run(ctx: Context): Promise<void> {
     const { context, participants } = this.#parts;
     const { signIn, sessions, service } = context;
-    const taken = await this.#take(ctx);
-    if (!taken) return;
-    const { request, serviceProvider } = taken;
+    const pending = await this.#take(ctx);
+    if (!pending) return;
+    const { request, serviceProvider } = pending;
     const here = await signIn.toEnd(ctx);
     if (!here) {
       await sessions.signOut(ctx, {});
@@ -83,37 +83,37 @@ export class IncomingLogouts {
 
   /** @throws RefusedMessage */
   async done(ctx: Context): Promise<void> {
-    const taken = await this.#take(ctx);
-    if (!taken) return;
-    const { request, serviceProvider } = taken;
+    const pending = await this.#take(ctx);
+    if (!pending) return;
+    const { request, serviceProvider } = pending;
     const isPartial = await this.#isPartial(request.session);
     return this.#answer(ctx, serviceProvider, request, { code: 'Success', ...(isPartial ? { subCode: 'PartialLogout' as const } : {}) });
   }
 
-  async #urlFor(path: string, request: WaitingLogout): Promise<string> {
+  async #urlFor(path: string, request: PendingLogout): Promise<string> {
     const { records, service } = this.#parts.context;
     if (!mayBeKept(request, 'longer')) throw new RefusedMessage('too_much_to_keep');
     const handle = randomBytes(24).toString('base64url');
-    await records.artifact(waitingLogouts).put(handle, request);
+    await records.artifact(pendingLogouts).put(handle, request);
     return `${service.url(path)}?${new URLSearchParams({ request: handle })}`;
   }
 
   /** @throws RefusedMessage where the service provider is gone */
-  async #take(ctx: Context): Promise<{ readonly request: WaitingLogout; readonly serviceProvider: ServiceProvider } | undefined> {
-    const { context, book, pages } = this.#parts;
+  async #take(ctx: Context): Promise<{ readonly request: PendingLogout; readonly serviceProvider: ServiceProvider } | undefined> {
+    const { context, activeServiceProviders, pages } = this.#parts;
     const { request: handle } = ctx.query;
     const isHandle = typeof handle === 'string' && handle !== '';
-    const request = isHandle ? ((await context.records.artifact(waitingLogouts).take(handle)) as WaitingLogout | undefined) : undefined;
+    const request = isHandle ? ((await context.records.artifact(pendingLogouts).take(handle)) as PendingLogout | undefined) : undefined;
     if (!request) {
       await pages.expired(ctx);
       return undefined;
     }
-    const serviceProvider = await book.get(request.serviceProvider);
+    const serviceProvider = await activeServiceProviders.get(request.serviceProvider);
     if (!serviceProvider) throw new RefusedMessage('unknown_service_provider', { serviceProviderId: request.serviceProvider });
     return { request, serviceProvider };
   }
 
-  async #answer(ctx: Context, serviceProvider: ServiceProvider, request: WaitingLogout, status: Status): Promise<void> {
+  async #answer(ctx: Context, serviceProvider: ServiceProvider, request: PendingLogout, status: Status): Promise<void> {
     const { context, entities, send, pages } = this.#parts;
     const { logger, now } = context.service;
     const { id, relayState, user, session } = request;
@@ -125,7 +125,7 @@ export class IncomingLogouts {
     );
     const service = logoutServiceOf(serviceProvider);
     if (!service) return code === 'Success' ? pages.signedOut(ctx) : pages.refused(ctx, 'unknown_principal');
-    const { entityId } = entities.of(serviceProvider.tid);
+    const { entityId } = entities.ofOwner(serviceProvider.tid);
     await send(
       ctx,
       serviceProvider,

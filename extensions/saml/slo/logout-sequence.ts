@@ -39,9 +39,9 @@ export interface Advance {
 }
 
 /** The message that a service provider is to answer. */
-export interface Asked {
+export interface SentLogoutRequest {
   readonly handle: string;
-  readonly at: number;
+  readonly stepIndex: number;
   /** The id of the service provider. */
   readonly serviceProvider: string;
 }
@@ -56,7 +56,7 @@ export interface Answered {
 
 export const logoutSequences: ArtifactKind = { name: 'saml.logouts', lifetimeSeconds: 600 };
 /** By the ID of the request. */
-export const asked: ArtifactKind = { name: 'saml.logout-requests', lifetimeSeconds: 600, once: true };
+export const sentLogoutRequests: ArtifactKind = { name: 'saml.logout-requests', lifetimeSeconds: 600, once: true };
 
 const digestOf = (secret: string): string => hash('sha256', secret, 'base64url');
 
@@ -65,11 +65,11 @@ export type LogoutSequences = ReturnType<typeof createLogoutSequences>;
 export function createLogoutSequences({ records: { artifact } }: Pick<ExtensionContext, 'records'>) {
   const read = async (handle: string): Promise<LogoutSequence | undefined> =>
     (await artifact(logoutSequences).read(handle)) as LogoutSequence | undefined;
-  const change = async (handle: string, of: (before: LogoutSequence) => LogoutSequence): Promise<LogoutSequence | undefined> =>
-    (await artifact(logoutSequences).update(handle, (before) => before && of(before as LogoutSequence))) as LogoutSequence | undefined;
-  const withState = (sequence: LogoutSequence, at: number, state: Step['state']): LogoutSequence => ({
+  const change = async (handle: string, changed: (before: LogoutSequence) => LogoutSequence): Promise<LogoutSequence | undefined> =>
+    (await artifact(logoutSequences).update(handle, (before) => before && changed(before as LogoutSequence))) as LogoutSequence | undefined;
+  const withState = (sequence: LogoutSequence, stepIndex: number, state: Step['state']): LogoutSequence => ({
     ...sequence,
-    steps: sequence.steps.map((step, index) => (index === at ? { ...step, state } : step)),
+    steps: sequence.steps.map((step, index) => (index === stepIndex ? { ...step, state } : step)),
   });
 
   return {
@@ -96,30 +96,34 @@ export function createLogoutSequences({ records: { artifact } }: Pick<ExtensionC
     async advance(handle: string, secrets: readonly string[]): Promise<Advance | undefined> {
       const secret = randomBytes(32).toString('base64url');
       const digests = [secret, ...secrets].map(digestOf);
-      let at = -1;
+      let stepIndex = -1;
       let isFirst = false;
       const after = await change(handle, (before) => {
         isFirst = before.browser === undefined;
         const { browser = digests[0] ?? '' } = before;
-        at = digests.includes(browser) ? before.steps.findIndex(({ state }) => state === 'waiting') : -1;
+        stepIndex = digests.includes(browser) ? before.steps.findIndex(({ state }) => state === 'waiting') : -1;
         const bound = isFirst ? { ...before, browser } : before;
-        return at === -1 ? bound : withState(bound, at, 'asked');
+        return stepIndex === -1 ? bound : withState(bound, stepIndex, 'asked');
       });
       if (!after?.browser || !digests.includes(after.browser)) return undefined;
       const advance = { next: after.next, ...(isFirst ? { newSecret: secret } : {}) };
-      const step = after.steps[at];
+      const step = after.steps[stepIndex];
       if (!step) return advance;
       const requestId = newMessageId();
-      await artifact(asked).put(requestId, { handle, at, serviceProvider: step.serviceProvider } satisfies Asked);
+      await artifact(sentLogoutRequests).put(requestId, {
+        handle,
+        stepIndex,
+        serviceProvider: step.serviceProvider,
+      } satisfies SentLogoutRequest);
       return { ...advance, step: { ...step, requestId } };
     },
 
     /** The step that an answer is about, once and for the service provider that was asked alone. @returns the handle of the logout, and whose it was as far as that is known */
     async answered(requestId: string, serviceProvider: string, isDone: boolean): Promise<Answered | undefined> {
-      const waiting = (await artifact(asked).read(requestId)) as Asked | undefined;
-      if (waiting?.serviceProvider !== serviceProvider || !(await artifact(asked).take(requestId))) return undefined;
-      const sequence = await change(waiting.handle, (before) => withState(before, waiting.at, isDone ? 'done' : 'silent'));
-      return { handle: waiting.handle, user: sequence?.steps[waiting.at]?.oid, session: sequence?.session };
+      const sent = (await artifact(sentLogoutRequests).read(requestId)) as SentLogoutRequest | undefined;
+      if (sent?.serviceProvider !== serviceProvider || !(await artifact(sentLogoutRequests).take(requestId))) return undefined;
+      const sequence = await change(sent.handle, (before) => withState(before, sent.stepIndex, isDone ? 'done' : 'silent'));
+      return { handle: sent.handle, user: sequence?.steps[sent.stepIndex]?.oid, session: sequence?.session };
     },
 
     /** Names of those that did not answer so far; undefined for a logout that is too old to be known. */

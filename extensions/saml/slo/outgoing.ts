@@ -7,7 +7,7 @@ import { logoutRequestXml } from '../messages/logout.js';
 import { RefusedMessage } from '../messages/refused.js';
 import { statusUri } from '../messages/status.js';
 import type { Pages } from '../pages.js';
-import type { ServiceProviderBook } from '../service-providers/book.js';
+import type { ActiveServiceProviders } from '../service-providers/active-service-providers.js';
 import type { LogoutSequences } from './logout-sequence.js';
 import { createLogoutSequenceCookie } from './logout-sequence-cookie.js';
 import { logoutServiceOf, type SendLogout } from './messages.js';
@@ -18,14 +18,14 @@ const VALID_MS = 300_000;
 
 export interface OutgoingParts {
   readonly context: Pick<ExtensionContext, 'http' | 'service'>;
-  readonly book: Pick<ServiceProviderBook, 'get'>;
+  readonly activeServiceProviders: Pick<ActiveServiceProviders, 'get'>;
   readonly entities: Entities;
   readonly logoutSequences: LogoutSequences;
   readonly send: SendLogout;
   readonly pages: Pages;
 }
 
-export function createOutgoing({ context, book, entities, logoutSequences, send, pages }: OutgoingParts) {
+export function createOutgoing({ context, activeServiceProviders, entities, logoutSequences, send, pages }: OutgoingParts) {
   const {
     service: { now, own, url, logger },
     http: { requestId },
@@ -40,20 +40,20 @@ export function createOutgoing({ context, book, entities, logoutSequences, send,
       if (typeof handle !== 'string' || handle === '') return pages.expired(ctx);
       let secrets = cookie.read(ctx, handle);
       for (;;) {
-        const found = await logoutSequences.advance(handle, secrets);
-        if (!found) return pages.expired(ctx);
-        const { step, next, newSecret } = found;
+        const advance = await logoutSequences.advance(handle, secrets);
+        if (!advance) return pages.expired(ctx);
+        const { step, next, newSecret } = advance;
         if (newSecret !== undefined) {
           cookie.write(ctx, handle, newSecret);
           secrets = [newSecret];
         }
         if (!step) return redirectByGet(ctx, next);
-        const serviceProvider = await book.get(step.serviceProvider);
+        const serviceProvider = await activeServiceProviders.get(step.serviceProvider);
         const service = serviceProvider && logoutServiceOf(serviceProvider);
         // Gone since the logout began: it stays among those that did not answer.
         if (!serviceProvider || !service) continue;
         const { nameId, sessionIndex, requestId: id } = step;
-        const { entityId } = entities.of(serviceProvider.tid);
+        const { entityId } = entities.ofOwner(serviceProvider.tid);
         const issuedAt = now();
         return send(ctx, serviceProvider, service, 'SAMLRequest', (destination, signer) =>
           logoutRequestXml({ entityId, destination, issuedAt, nameId, sessionIndex, id, notOnOrAfter: issuedAt + VALID_MS }, signer),

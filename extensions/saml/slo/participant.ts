@@ -1,6 +1,6 @@
 /** Service providers among those that hear of the end of a sign-in, by the browser alone: an administrator who ends one reaches none of them. */
 import type { ExtensionContext, LogoutParticipant } from '../../../lib/extension-door.js';
-import type { ServiceProviderBook } from '../service-providers/book.js';
+import type { ActiveServiceProviders } from '../service-providers/active-service-providers.js';
 import type { LogoutSequences } from './logout-sequence.js';
 import { logoutServiceOf } from './messages.js';
 import type { Participants } from './participants.js';
@@ -9,7 +9,7 @@ export const nextPath = (own: string): string => `${own}/saml/slo/next`;
 
 export interface LogoutParts {
   readonly context: Pick<ExtensionContext, 'service'>;
-  readonly book: Pick<ServiceProviderBook, 'get'>;
+  readonly activeServiceProviders: Pick<ActiveServiceProviders, 'get'>;
   readonly participants: Participants;
   readonly logoutSequences: LogoutSequences;
 }
@@ -18,7 +18,7 @@ export function createLogoutParticipant({
   context: {
     service: { own, url },
   },
-  book,
+  activeServiceProviders,
   participants,
   logoutSequences,
 }: LogoutParts): LogoutParticipant {
@@ -28,7 +28,7 @@ export function createLogoutParticipant({
       if (staying.length === 0) return undefined;
       const reachable = new Set<string>();
       for (const id of new Set(staying.map(({ serviceProvider }) => serviceProvider))) {
-        const serviceProvider = await book.get(id);
+        const serviceProvider = await activeServiceProviders.get(id);
         if (serviceProvider && logoutServiceOf(serviceProvider)) reachable.add(id);
       }
       const handle = await logoutSequences.begin({ session, participants: staying }, next, ({ serviceProvider }) =>

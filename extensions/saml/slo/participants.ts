@@ -21,14 +21,14 @@ export interface Participant {
   readonly hasLeft?: true;
 }
 
-export interface Session {
+export interface ParticipantSession {
   readonly participants: readonly Participant[];
   /** The handle of the logout that ended it. */
   readonly logout?: string;
 }
 
 /** By the name of the session. A session cannot last longer than this, whatever its service says. */
-export const sessions: ArtifactKind = { name: 'saml.sessions', lifetimeSeconds: 366 * 86_400 };
+export const participantSessions: ArtifactKind = { name: 'saml.sessions', lifetimeSeconds: 366 * 86_400 };
 
 /** More than a session can have but by a script: the oldest are forgotten. */
 const MOST = 200;
@@ -38,18 +38,23 @@ const subOf = ({ account: { person } }: Pick<BrowserSignIn, 'account'>): string 
 export type Participants = ReturnType<typeof createParticipants>;
 
 export function createParticipants({ records: { artifact }, service: { lifetimes } }: Pick<ExtensionContext, 'records' | 'service'>) {
-  const lifetimeSeconds = Math.min(lifetimes.session, sessions.lifetimeSeconds);
-  const read = async (session: string): Promise<Session | undefined> => (await artifact(sessions).read(session)) as Session | undefined;
-  const change = async (session: string, of: (before: Session) => Session): Promise<Session> =>
-    (await artifact(sessions).update(session, (before) => of((before as Session | undefined) ?? { participants: [] }), {
-      lifetimeSeconds,
-    })) as Session;
+  const lifetimeSeconds = Math.min(lifetimes.session, participantSessions.lifetimeSeconds);
+  const read = async (session: string): Promise<ParticipantSession | undefined> =>
+    (await artifact(participantSessions).read(session)) as ParticipantSession | undefined;
+  const change = async (session: string, changed: (before: ParticipantSession) => ParticipantSession): Promise<ParticipantSession> =>
+    (await artifact(participantSessions).update(
+      session,
+      (before) => changed((before as ParticipantSession | undefined) ?? { participants: [] }),
+      {
+        lifetimeSeconds,
+      },
+    )) as ParticipantSession;
 
   return {
     read,
 
     /** What the service provider calls those that it signed in by this session. */
-    async of(session: string, { id }: Pick<ServiceProvider, 'id'>): Promise<readonly Participant[]> {
+    async find(session: string, { id }: Pick<ServiceProvider, 'id'>): Promise<readonly Participant[]> {
       return ((await read(session))?.participants ?? []).filter(({ serviceProvider }) => serviceProvider === id);
     },
 
@@ -60,7 +65,7 @@ export function createParticipants({ records: { artifact }, service: { lifetimes
     async enter(signedIn: BrowserSignIn, { id, name }: ServiceProvider, nameId: NameId, isTransient: boolean): Promise<Participant> {
       const { oid, session } = signedIn;
       const sub = subOf(signedIn);
-      const isIt = (each: Participant): boolean =>
+      const isSame = (each: Participant): boolean =>
         each.serviceProvider === id &&
         each.oid === oid &&
         each.sub === sub &&
@@ -68,21 +73,21 @@ export function createParticipants({ records: { artifact }, service: { lifetimes
         (isTransient || each.nameId.value === nameId.value);
       const newIndex = newMessageId();
       const { participants } = await change(session, (before) => {
-        const known = before.participants.find(isIt);
-        if (known && !known.hasLeft) return before;
-        const others = before.participants.filter((each) => !isIt(each));
+        const earlier = before.participants.find(isSame);
+        if (earlier && !earlier.hasLeft) return before;
+        const others = before.participants.filter((each) => !isSame(each));
         const ofSession = before.participants.find((each) => each.serviceProvider === id && each.sub === sub);
         const entered = {
           serviceProvider: id,
           name,
           oid,
           sub,
-          nameId: known?.nameId ?? nameId,
+          nameId: earlier?.nameId ?? nameId,
           sessionIndex: ofSession?.sessionIndex ?? newIndex,
         };
         return { ...before, participants: [...others, entered].slice(-MOST) };
       });
-      return participants.find(isIt) as Participant;
+      return participants.find(isSame) as Participant;
     },
 
     /** Whether the message is about who is signed in here. @see SAML Core §3.7.3.2 */
@@ -92,7 +97,7 @@ export function createParticipants({ records: { artifact }, service: { lifetimes
       { nameId, sessionIndexes }: Pick<LogoutRequest, 'nameId' | 'sessionIndexes'>,
     ) {
       // An account that was linked since the sign-in has another `sub` by now.
-      const all = (await this.of(session, serviceProvider)).filter((each) => each.sub === sub || each.oid === oid);
+      const all = (await this.find(session, serviceProvider)).filter((each) => each.sub === sub || each.oid === oid);
       return all.some(
         (each) =>
           isSameNameId(serviceProvider, nameId, each.nameId) && (sessionIndexes.length === 0 || sessionIndexes.includes(each.sessionIndex)),

@@ -13,15 +13,15 @@ import { RefusedMessage } from '../messages/refused.js';
 import type { Assertion } from '../messages/response.js';
 import type { Status } from '../messages/status.js';
 import type { Pages } from '../pages.js';
-import type { ServiceProviderBook } from '../service-providers/book.js';
+import type { ActiveServiceProviders } from '../service-providers/active-service-providers.js';
 import { clientIdOf, type ServiceProvider } from '../service-providers/records.js';
 import type { Participants } from '../slo/participants.js';
 import { UnwritableText } from '../xml/write.js';
 import { releasedAttributes } from './attributes.js';
 import { wantedContext } from './authn-context.js';
 import { tenantsOf } from './clients.js';
-import { type KeptRequest, takeRequest } from './kept-request.js';
 import type { NameIds } from './name-id.js';
+import { type PendingRequest, takePendingRequest } from './pending-request.js';
 import type { Responses } from './responses.js';
 import { statuses, statusOf } from './statuses.js';
 
@@ -33,7 +33,7 @@ const NODE_SKEW_SECONDS = 5;
 
 export interface AnswerParts {
   readonly context: Pick<ExtensionContext, 'records' | 'claims' | 'service' | 'signIn'>;
-  readonly book: Pick<ServiceProviderBook, 'get'>;
+  readonly activeServiceProviders: Pick<ActiveServiceProviders, 'get'>;
   readonly entities: Entities;
   readonly nameIds: NameIds;
   readonly participants: Participants;
@@ -41,16 +41,22 @@ export interface AnswerParts {
   readonly pages: Pages;
 }
 
-export function createAnswer({ context, book, entities, nameIds, participants, responses, pages }: AnswerParts) {
+export function createAnswer({ context, activeServiceProviders, entities, nameIds, participants, responses, pages }: AnswerParts) {
   /** Whether the account is whom the request names. */
   async function isOfSubject(here: BrowserSignIn, serviceProvider: ServiceProvider, subject: NameId): Promise<boolean> {
-    const given = (await participants.of(here.session, serviceProvider)).flatMap(({ oid, nameId }) => (oid === here.oid ? [nameId] : []));
-    return nameIds.isOf(here.account, serviceProvider, entities.of(serviceProvider.tid), subject, given);
+    const ownNameIds = (await participants.find(here.session, serviceProvider)).flatMap(({ oid, nameId }) =>
+      oid === here.oid ? [nameId] : [],
+    );
+    return nameIds.isSubject(here.account, serviceProvider, entities.ofOwner(serviceProvider.tid), subject, ownNameIds);
   }
 
-  async function assertionOf(here: BrowserSignIn, serviceProvider: ServiceProvider, request: KeptRequest): Promise<Assertion | undefined> {
+  async function assertionOf(
+    here: BrowserSignIn,
+    serviceProvider: ServiceProvider,
+    request: PendingRequest,
+  ): Promise<Assertion | undefined> {
     const { nameIdFormat } = request;
-    const nameId = await nameIds.of(here.account, serviceProvider, nameIdFormat, entities.of(serviceProvider.tid));
+    const nameId = await nameIds.nameIdOf(here.account, serviceProvider, nameIdFormat, entities.ofOwner(serviceProvider.tid));
     const authnContextClassRef = wantedContext(request.wantedContext)?.classOf(here);
     if (!nameId || authnContextClassRef === undefined) return undefined;
     const attributes = await releasedAttributes(context, serviceProvider, here);
@@ -70,7 +76,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
     };
   }
 
-  async function answerTo(ctx: Context, answer: SignInAnswer, serviceProvider: ServiceProvider, request: KeptRequest): Promise<void> {
+  async function answerTo(ctx: Context, answer: SignInAnswer, serviceProvider: ServiceProvider, request: PendingRequest): Promise<void> {
     const who = 'signedIn' in answer ? answer.signedIn : undefined;
     const refuse = (status: Status): Promise<void> =>
       request.id === undefined
@@ -103,9 +109,9 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
   /** Where the browser comes back from the sign-in. Each request is answered once. @throws RefusedMessage */
   return async (ctx: Context): Promise<void> => {
     const answer = await context.signIn.answer(ctx);
-    const request = answer && (await takeRequest(context, answer.state));
+    const request = answer && (await takePendingRequest(context, answer.state));
     if (!request || answer.client !== clientIdOf({ id: request.serviceProvider })) return pages.expired(ctx);
-    const serviceProvider = await book.get(request.serviceProvider);
+    const serviceProvider = await activeServiceProviders.get(request.serviceProvider);
     if (!serviceProvider) throw new RefusedMessage('unknown_service_provider', { serviceProviderId: request.serviceProvider });
     // It may have been taken away meanwhile.
     if (!serviceProvider.assertionConsumerServices.some(({ url }) => url === request.acsUrl))
@@ -118,7 +124,7 @@ export function createAnswer({ context, book, entities, nameIds, participants, r
 function unmetDemand(
   here: BrowserSignIn,
   serviceProvider: ServiceProvider,
-  { forceAuthn, receivedAt, wantedContext: understood }: KeptRequest,
+  { forceAuthn, receivedAt, wantedContext: understood }: PendingRequest,
   ofInstance: string,
 ): Status | undefined {
   const { account, amr, authTime, act, idp, method } = here;

@@ -15,13 +15,13 @@ export async function releasedAttributes(
   if (attributes.length === 0) return [];
   const names = new Set(attributes.map(({ claim }) => claim));
   const { amr, idp } = signedIn;
-  const found: Readonly<Record<string, unknown>> = {
+  const claimValues: Readonly<Record<string, unknown>> = {
     ...(await claims.named(signedIn.account, names, 'saml', clientIdOf(serviceProvider), signedIn)),
     amr,
     idp,
   };
   return attributes.flatMap(({ claim, ...attribute }) => {
-    const values = [ownMember(found, claim)].flat().filter(isSaid).map(written);
+    const values = [ownMember(claimValues, claim)].flat().filter(isSaid).map(written);
     return values.length === 0 ? [] : [{ ...attribute, values }];
   });
 }

@@ -36,8 +36,8 @@ export interface UnderstoodContext extends Pick<RequestedAuthnContext, 'comparis
 }
 
 export function understoodContext({ comparison, classRefs, hasDeclarations }: RequestedAuthnContext): UnderstoodContext {
-  const known = classRefs.filter((name) => levels.has(name));
-  return { comparison, classes: [...new Set(known)], isAllKnown: known.length === classRefs.length && !hasDeclarations };
+  const knownClasses = classRefs.filter((name) => levels.has(name));
+  return { comparison, classes: [...new Set(knownClasses)], isAllKnown: knownClasses.length === classRefs.length && !hasDeclarations };
 }
 
 export interface WantedContext {
@@ -51,17 +51,17 @@ export interface WantedContext {
 export function wantedContext(asked: UnderstoodContext | undefined): WantedContext | undefined {
   if (!asked) return { mfa: false, classOf: ownClassOf };
   const { comparison, classes, isAllKnown } = asked;
-  const known = classes.flatMap((name) => {
+  const leveled = classes.flatMap((name) => {
     const level = levels.get(name);
     return level === undefined ? [] : [{ name, level }];
   });
-  const all = known.map(({ level }) => level);
-  if (all.length === 0) return undefined;
-  const [weakest, strongest] = [Math.min(...all), Math.max(...all)];
+  const wantedLevels = leveled.map(({ level }) => level);
+  if (wantedLevels.length === 0) return undefined;
+  const [weakest, strongest] = [Math.min(...wantedLevels), Math.max(...wantedLevels)];
   /** The strongest of those that are named, up to what the sign-in is. */
   const named = (level: Level): string | undefined =>
-    known.filter((each) => each.level <= level).sort((one, other) => other.level - one.level)[0]?.name;
-  const ofLevel = (level: Level): string | undefined => known.find((each) => each.level === level)?.name;
+    leveled.filter((each) => each.level <= level).sort((one, other) => other.level - one.level)[0]?.name;
+  const ofLevel = (level: Level): string | undefined => leveled.find((each) => each.level === level)?.name;
   switch (comparison) {
     case 'exact':
       return { mfa: weakest === mfaLevel, classOf: (signIn) => named(levelOf(signIn)) };

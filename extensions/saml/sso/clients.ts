@@ -1,6 +1,7 @@
 /** Service providers, as the sign-in sees them: applications with a name, and tenants whose users may sign in. */
 import type { ExtensionContext, InternalClient, InternalClients } from '../../../lib/extension-door.js';
-import type { ServiceProviderBook } from '../service-providers/book.js';
+import { awaited } from '../awaited.js';
+import type { ActiveServiceProviders } from '../service-providers/active-service-providers.js';
 import { CLIENT_PREFIX, type ServiceProvider } from '../service-providers/records.js';
 
 /** Where the browser comes back to from the sign-in, whoever it was for. */
@@ -12,7 +13,7 @@ export const tenantsOf = ({ tid, allowedTenants }: ServiceProvider, ofInstance: 
 
 export function createClients(
   { service: { own }, records: { ofInstance } }: Pick<ExtensionContext, 'service' | 'records'>,
-  book: Pick<ServiceProviderBook, 'get'>,
+  activeServiceProviders: Pick<ActiveServiceProviders, 'get'>,
 ): InternalClients {
   const clientOf = (row: ServiceProvider): InternalClient => {
     const allowedTenants = tenantsOf(row, ofInstance);
@@ -25,9 +26,6 @@ export function createClients(
     };
   };
   return {
-    find(id) {
-      const row = book.get(id.slice(CLIENT_PREFIX.length));
-      return row instanceof Promise ? row.then((found) => found && clientOf(found)) : row && clientOf(row);
-    },
+    find: (id) => awaited(activeServiceProviders.get(id.slice(CLIENT_PREFIX.length)), (row) => row && clientOf(row)),
   };
 }

@@ -23,8 +23,8 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
     const { claim } = serviceProvider.nameId;
     if (!user.emailVerified || own === undefined || !isEmailAddress(own)) return undefined;
     if (claim === undefined) return own;
-    const found = (await claimOf(account, serviceProvider, claim)).find((value) => String(value).toLowerCase() === own.toLowerCase());
-    return found === undefined ? undefined : String(found);
+    const address = (await claimOf(account, serviceProvider, claim)).find((value) => String(value).toLowerCase() === own.toLowerCase());
+    return address === undefined ? undefined : String(address);
   }
 
   async function identifierOf(account: Account, serviceProvider: ServiceProvider, format: NameIdFormat): Promise<string | undefined> {
@@ -44,7 +44,12 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
 
   return {
     /** Undefined where the user has none: no verified address, or not the claim. */
-    async of(account: Account, serviceProvider: ServiceProvider, format: NameIdFormat, { entityId }: Entity): Promise<NameId | undefined> {
+    async nameIdOf(
+      account: Account,
+      serviceProvider: ServiceProvider,
+      format: NameIdFormat,
+      { entityId }: Entity,
+    ): Promise<NameId | undefined> {
       const value = await identifierOf(account, serviceProvider, format);
       if (value === undefined || value === '') return undefined;
       const qualifiers = { nameQualifier: entityId, spNameQualifier: serviceProvider.entityId };
@@ -55,7 +60,7 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
      * What the sign-in page begins with for the subject of a request: what the request says itself. Nothing is looked up for it, because anybody can send a
      * request. The empty text where the page begins with nothing; undefined where the subject is nobody.
      */
-    async hintOf(serviceProvider: ServiceProvider, subject: NameId): Promise<string | undefined> {
+    async loginHintOf(serviceProvider: ServiceProvider, subject: NameId): Promise<string | undefined> {
       const formats = formatsOf(serviceProvider, subject);
       if (formats.includes('transient')) return '';
       if (formats.includes('persistent')) {
@@ -66,17 +71,17 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
       return formats.some((format) => format !== 'persistent') ? subject.value : undefined;
     },
 
-    /** Whether the account is whom the request is about. @param known what the service provider calls whoever is signed in here */
-    async isOf(
+    /** Whether the account is whom the request is about. @param sent what the service provider calls whoever is signed in here */
+    async isSubject(
       account: Account,
       serviceProvider: ServiceProvider,
       entity: Entity,
       subject: NameId,
-      known: readonly NameId[],
+      sent: readonly NameId[],
     ): Promise<boolean> {
-      if (known.some((each) => isSameNameId(serviceProvider, subject, each))) return true;
+      if (sent.some((each) => isSameNameId(serviceProvider, subject, each))) return true;
       for (const format of formatsOf(serviceProvider, subject)) {
-        const ours = format === 'transient' ? undefined : await this.of(account, serviceProvider, format, entity);
+        const ours = format === 'transient' ? undefined : await this.nameIdOf(account, serviceProvider, format, entity);
         const folded = (name: NameId): NameId => (format === 'emailAddress' ? { ...name, value: name.value.toLowerCase() } : name);
         if (ours && isSameNameId(serviceProvider, folded(subject), folded(ours))) return true;
       }

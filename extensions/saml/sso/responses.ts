@@ -8,7 +8,7 @@ import { type Assertion, responseXml } from '../messages/response.js';
 import { postFields } from '../messages/send.js';
 import type { Status } from '../messages/status.js';
 import { clientIdOf, type ServiceProvider } from '../service-providers/records.js';
-import type { KeptRequest } from './kept-request.js';
+import type { PendingRequest } from './pending-request.js';
 
 export interface ResponseParts {
   readonly context: Pick<ExtensionContext, 'service' | 'pages' | 'http'>;
@@ -36,12 +36,12 @@ export function createResponses({
     readonly who: Who | undefined;
   }
 
-  async function send(ctx: Context, serviceProvider: ServiceProvider, request: KeptRequest, outcome: Outcome): Promise<void> {
+  async function send(ctx: Context, serviceProvider: ServiceProvider, request: PendingRequest, outcome: Outcome): Promise<void> {
     const { acsUrl, relayState, id } = request;
     const { status, assertion, who } = outcome;
     const xml = responseXml(
       {
-        entityId: entities.of(serviceProvider.tid).entityId,
+        entityId: entities.ofOwner(serviceProvider.tid).entityId,
         destination: acsUrl,
         issuedAt: now(),
         status,
@@ -60,10 +60,10 @@ export function createResponses({
   }
   return {
     /** @see SAML Core §3.2.2 */
-    refuse: (ctx: Context, serviceProvider: ServiceProvider, request: KeptRequest, status: Status, who?: Who): Promise<void> =>
+    refuse: (ctx: Context, serviceProvider: ServiceProvider, request: PendingRequest, status: Status, who?: Who): Promise<void> =>
       send(ctx, serviceProvider, request, { status, who }),
     /** @throws UnwritableText */
-    assert: (ctx: Context, serviceProvider: ServiceProvider, request: KeptRequest, assertion: Assertion, who: Who): Promise<void> =>
+    assert: (ctx: Context, serviceProvider: ServiceProvider, request: PendingRequest, assertion: Assertion, who: Who): Promise<void> =>
       send(ctx, serviceProvider, request, { status: { code: 'Success' }, assertion, who }),
   };
 }

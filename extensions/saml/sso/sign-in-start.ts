@@ -8,26 +8,32 @@ import type { ReceivedOf } from '../front-door/front-door.js';
 import { type AuthnRequest, bindingOf, bindingUris } from '../messages/inbound.js';
 import { RefusedMessage } from '../messages/refused.js';
 import type { Status } from '../messages/status.js';
-import type { ServiceProviderBook } from '../service-providers/book.js';
+import type { ActiveServiceProviders } from '../service-providers/active-service-providers.js';
 import { clientIdOf, type ServiceProvider } from '../service-providers/records.js';
 import { acsOf } from './acs.js';
 import { understoodContext, wantedContext } from './authn-context.js';
-import { type KeptRequest, keepRequest } from './kept-request.js';
 import type { NameIds } from './name-id.js';
 import { formatFor } from './name-id-policy.js';
+import { type PendingRequest, storePendingRequest } from './pending-request.js';
 import type { Responses } from './responses.js';
 import { statuses } from './statuses.js';
 
 export interface SignInStartParts {
   readonly context: Pick<ExtensionContext, 'records' | 'signIn' | 'service'>;
-  readonly book: Pick<ServiceProviderBook, 'get' | 'byEntityId'>;
+  readonly activeServiceProviders: Pick<ActiveServiceProviders, 'get' | 'byEntityId'>;
   readonly nameIds: NameIds;
   readonly responses: Responses;
 }
 
-export function createSignInStart({ context, book, nameIds, responses }: SignInStartParts) {
+export function createSignInStart({ context, activeServiceProviders, nameIds, responses }: SignInStartParts) {
   /** Nothing here reads a cookie: a page of another site that posts brings none. */
-  async function signIn(ctx: Context, { tid }: Entity, serviceProvider: ServiceProvider, request: KeptRequest, hint = ''): Promise<void> {
+  async function signIn(
+    ctx: Context,
+    { tid }: Entity,
+    serviceProvider: ServiceProvider,
+    request: PendingRequest,
+    hint = '',
+  ): Promise<void> {
     const { mfa = false } = wantedContext(request.wantedContext) ?? {};
     const { idp, requireMfa } = serviceProvider;
     const acrValues = [
@@ -38,7 +44,7 @@ export function createSignInStart({ context, book, nameIds, responses }: SignInS
     const prompt = request.isPassive ? 'none' : request.forceAuthn ? 'login' : undefined;
     await context.signIn.require(ctx, {
       client: clientIdOf(serviceProvider),
-      state: await keepRequest(context, request),
+      state: await storePendingRequest(context, request),
       ...present({ prompt }),
       ...(acrValues.length === 0 ? {} : { acrValues: acrValues.join(' ') }),
       ...(hint === '' ? {} : { loginHint: hint }),
@@ -51,7 +57,7 @@ export function createSignInStart({ context, book, nameIds, responses }: SignInS
       const { id, forceAuthn, isPassive, protocolBinding = bindingUris.post, requestedAuthnContext, subject } = message;
       const { url } = acsOf(serviceProvider, message);
       const format = formatFor(serviceProvider, message, context);
-      const request: KeptRequest = {
+      const request: PendingRequest = {
         serviceProvider: serviceProvider.id,
         id,
         acsUrl: url,
@@ -68,7 +74,7 @@ export function createSignInStart({ context, book, nameIds, responses }: SignInS
       if (typeof format !== 'string') return refuse(format);
       if (forceAuthn && isPassive) return refuse(statuses.noPassive);
       if (!wantedContext(request.wantedContext)) return refuse(statuses.noAuthnContext);
-      const hint = subject ? await nameIds.hintOf(serviceProvider, subject) : '';
+      const hint = subject ? await nameIds.loginHintOf(serviceProvider, subject) : '';
       return hint === undefined ? refuse(statuses.unknownPrincipal) : signIn(ctx, entity, serviceProvider, request, hint);
     },
 
@@ -81,7 +87,10 @@ export function createSignInStart({ context, book, nameIds, responses }: SignInS
       const { sp, RelayState: given } = ctx.query;
       if (Array.isArray(given)) throw new RefusedMessage('relay_state_too_long');
       checkRelayState(given);
-      const named = typeof sp === 'string' && sp !== '' ? ((await book.byEntityId(entity.owner, sp)) ?? (await book.get(sp))) : undefined;
+      const named =
+        typeof sp === 'string' && sp !== ''
+          ? ((await activeServiceProviders.byEntityId(entity.owner, sp)) ?? (await activeServiceProviders.get(sp)))
+          : undefined;
       // One of another owner is as unknown as one that does not take it.
       if (named?.tid !== entity.owner || !named.idpInitiated.isAllowed) {
         const expected = `a service provider of ${entity.entityId} with idpInitiated.isAllowed`;

@@ -27,7 +27,7 @@ const entities = createEntities({
 });
 const metadata = (owner: string, wantAuthnRequestsSigned: boolean) =>
   metadataXml(
-    entities.of(owner),
+    entities.ofOwner(owner),
     [
       { id: '1', certificate: key.der, state: 'active' },
       { id: '2', certificate: next.der, state: 'next' },

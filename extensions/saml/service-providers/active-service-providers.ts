@@ -3,7 +3,7 @@ import type { Awaitable, ExtensionContext } from '../../../lib/extension-door.js
 import { awaited } from '../awaited.js';
 import { type ServiceProvider, serviceProviders } from './records.js';
 
-export interface ServiceProviderBook {
+export interface ActiveServiceProviders {
   /** As it was within a second; a promise only if it is not at hand. */
   get(id: string): Awaitable<ServiceProvider | undefined>;
   /** The one that the owner's entity knows under this entityID, as it was within a second. @param owner a tenant's id, or `ofInstance` */
@@ -14,12 +14,12 @@ export interface ServiceProviderBook {
 const MOST_ENTITY_ID = 1024;
 const MOST_ID = 100;
 
-export function createServiceProviderBook({ records: { cached } }: Pick<ExtensionContext, 'records'>): ServiceProviderBook {
+export function createActiveServiceProviders({ records: { cached } }: Pick<ExtensionContext, 'records'>): ActiveServiceProviders {
   const rows = cached(serviceProviders, 'byEntityId');
   const ifActive = (row: ServiceProvider | undefined) => (row?.status === 'active' ? row : undefined);
   return {
     get: (id) => (id.length > MOST_ID ? undefined : awaited(rows.get(id), ifActive)),
     byEntityId: (owner, entityId) =>
-      entityId.length > MOST_ENTITY_ID ? undefined : awaited(rows.findAll(owner, [entityId]), (found) => ifActive(found.rows[0])),
+      entityId.length > MOST_ENTITY_ID ? undefined : awaited(rows.findAll(owner, [entityId]), ({ rows: [row] }) => ifActive(row)),
   };
 }

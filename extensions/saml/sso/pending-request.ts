@@ -6,7 +6,7 @@ import { RefusedMessage } from '../messages/refused.js';
 import type { NameIdFormat } from '../service-providers/records.js';
 import type { UnderstoodContext } from './authn-context.js';
 
-export interface KeptRequest {
+export interface PendingRequest {
   /** The id of the service provider. */
   readonly serviceProvider: string;
   /** Of the message; absent where the sign-in began here. */
@@ -23,18 +23,21 @@ export interface KeptRequest {
 }
 
 /** By handles that the browser never sees. */
-export const requests: ArtifactKind = { name: 'saml.requests', lifetimeSeconds: 3600, once: true };
+export const pendingRequests: ArtifactKind = { name: 'saml.requests', lifetimeSeconds: 3600, once: true };
 
 /** @throws RefusedMessage `too_much_to_keep` */
-export async function keepRequest({ records: { artifact } }: Pick<ExtensionContext, 'records'>, request: KeptRequest): Promise<string> {
+export async function storePendingRequest(
+  { records: { artifact } }: Pick<ExtensionContext, 'records'>,
+  request: PendingRequest,
+): Promise<string> {
   if (!mayBeKept(request, 'longer')) throw new RefusedMessage('too_much_to_keep');
   const handle = randomBytes(24).toString('base64url');
-  await artifact(requests).put(handle, request);
+  await artifact(pendingRequests).put(handle, request);
   return handle;
 }
 
 /** Undefined for one that was taken, or waited too long. */
-export const takeRequest = async (
+export const takePendingRequest = async (
   { records: { artifact } }: Pick<ExtensionContext, 'records'>,
   handle: string,
-): Promise<KeptRequest | undefined> => (await artifact(requests).take(handle)) as KeptRequest | undefined;
+): Promise<PendingRequest | undefined> => (await artifact(pendingRequests).take(handle)) as PendingRequest | undefined;
