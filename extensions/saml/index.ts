@@ -1,9 +1,10 @@
 /**
- * SAML 2.0 identity provider: off unless it is among the `extensions`.
+ * SAML 2.0 identity provider. It is off unless the host lists it in `extensions`.
  *
- * A message comes in by `front-door/` alone: `bindings/` takes it from the request, `reading/` and `xml/` read it. `sso/` turns a request into a sign-in of the
- * service, and the sign-in into a response; `slo/` is single logout, in both directions; `messages/` are what both say. `entities/` is who speaks, and with
- * which key. `service-providers/` is whom it speaks to; `registration/` makes them, with `metadata-reader/`.
+ * `front-door/` receives every message: `bindings/` takes it from the HTTP request, `reading/` and `xml/` read it. `sso/` turns an AuthnRequest into a
+ * sign-in of the service, and the sign-in into a Response. `slo/` is single logout in both directions. `messages/` has the messages that both send and
+ * receive. `entities/` has the identity provider's entityIDs and signing keys. `service-providers/` has the registered service providers. `registration/`
+ * writes them, with the help of `metadata-reader/`.
  */
 import { type Extension, perContext } from '../../lib/extension-door.js';
 import { entityEvents } from './entities/events.js';
@@ -33,7 +34,7 @@ export type { SamlKeyPair } from './entities/published-keys.js';
 export type { SamlOptions } from './options.js';
 
 /**
- * The service as a SAML 2.0 identity provider, by the same pages, requirements and sessions as for OpenID Connect.
+ * Makes the service a SAML 2.0 identity provider, with the same pages, requirements and sessions as for OpenID Connect.
  * @example
  * ```ts
  * import { createIdentityProvider } from 'tenant-idp';

@@ -1,4 +1,4 @@
-/** What the operator says of the SAML identity provider. */
+/** Options of the SAML identity provider, their defaults and their checks. */
 
 import type { ReportProblem } from '../../lib/extension-door.js';
 import { ownMember } from '../../lib/extension-door.js';
@@ -8,22 +8,22 @@ import type { SamlKeyPair } from './entities/published-keys.js';
 import { MAX_CLOCK_SKEW_SECONDS } from './front-door/times.js';
 
 export interface SamlOptions {
-  /** The name of the instance's entity, a URI. @default the URL of its metadata */
+  /** entityID of the instance, a URI. @default the URL of its metadata */
   readonly entityId?: string;
   /**
-   * Keys of the operator's own: the first signs, all are published in metadata. They are rotated here, and the admin API only lists them.
-   * @default a key that the service makes and keeps encrypted, with a self-signed certificate for ten years
+   * Signing keys of the operator. The first key signs; metadata has all of them. To rotate them, change this option: the admin API only lists them.
+   * @default a key that the service creates and stores encrypted, with a self-signed certificate for ten years
    */
   readonly keys?: readonly SamlKeyPair[];
-  /** Whether each tenant is an entity of its own as well, at `/idp/saml/t/{tid}`. @default true */
+  /** Whether each tenant is an entity of its own in addition, at `/idp/saml/t/{tid}`. @default true */
   readonly tenantEntities?: boolean;
-  /** Whether metadata asks for signed requests, and requests without a signature are refused from all service providers. @default false */
+  /** Whether metadata asks for signed requests, and unsigned requests of all service providers are refused. @default false */
   readonly wantAuthnRequestsSigned?: boolean;
-  /** Seconds that the clocks of service providers may differ from ours, 0 to 600. @default 180 */
+  /** Seconds that the clock of a service provider may differ from the clock of this service, 0 to 600. @default 180 */
   readonly clockSkewSeconds?: number;
 }
 
-/** With their defaults. */
+/** Options with their defaults. */
 export interface ResolvedSamlOptions extends Required<Omit<SamlOptions, 'entityId' | 'keys'>> {
   readonly entityId: string | undefined;
   readonly keys: readonly SamlKeyPair[] | undefined;
@@ -50,7 +50,7 @@ const members: Readonly<Record<keyof SamlOptions, { readonly expected: string; r
   clockSkewSeconds: { expected: `a whole number of seconds, 0 to ${MAX_CLOCK_SKEW_SECONDS}`, isRight: isSkew },
 };
 
-/** Tells all that is wrong with the options, and which package is missing to make a key with where none is given. */
+/** Reports every invalid option. Without the option `keys`, reports the packages that are missing to create a key. */
 export function checkSamlOptions(options: unknown, report: ReportProblem): void {
   if (typeof options !== 'object' || options === null) {
     report({ expected: 'an object of options, such as { tenantEntities: false }' });

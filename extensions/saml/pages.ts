@@ -1,4 +1,4 @@
-/** What people see where a service provider cannot be answered. */
+/** Pages that a user sees if the service cannot answer a service provider. */
 import type { Context, ExtensionContext, View } from '../../lib/extension-door.js';
 import type { Refusal } from './messages/refused.js';
 
@@ -16,14 +16,14 @@ export function createPages({ pages: { view }, http: { requestId } }: Pick<Exten
     });
   };
   return {
-    /** With the reason, for who looks after the service provider. */
+    /** Shows that a message is refused, with the reason for the operator of the service provider. */
     refused: (ctx: Context, reason: Refusal, status = 400): Promise<void> =>
       show(ctx, reason === 'unknown_service_provider' ? 'unknown' : 'refused', status, {
         parts: [{ part: 'text', text: { key: 'saml.refused.reason', values: { reason } } }],
       }),
-    /** What was asked for was answered before, or waited too long. */
+    /** Shows that the request was answered before, or has expired. */
     expired: (ctx: Context): Promise<void> => show(ctx, 'expired', 400),
-    /** Of a sign-in that began here: there is nobody to tell. */
+    /** Shows that a sign-in without an AuthnRequest failed. No service provider waits for a response. */
     notSignedIn: (ctx: Context, application: string): Promise<void> =>
       show(ctx, 'notSignedIn', 403, { lead: { key: 'saml.notSignedIn.text', values: { application } } }),
     signedOut: (ctx: Context): Promise<void> => show(ctx, 'signedOut', 200),

@@ -1,4 +1,4 @@
-/** What the members of the extension share, made once for each service. */
+/** Parts that the members of the extension share. They are created once for each service. */
 import type { ExtensionContext } from '../../lib/extension-door.js';
 import { createEntities } from './entities/entity.js';
 import { createSamlKeys } from './entities/keys.js';

@@ -1,4 +1,4 @@
-/** The endpoints of the instance's entity, and of each tenant's. */
+/** Endpoints of the instance's entity, and of each tenant's entity. */
 import type { Context, ExtensionContext, ExtensionRouter } from '../../lib/extension-door.js';
 import type { Entities, Entity } from './entities/entity.js';
 import type { SamlKeys } from './entities/keys.js';
@@ -39,10 +39,10 @@ export function samlRoutes(router: ExtensionRouter, parts: RouteParts): void {
     http: { requestId },
   } = context;
 
-  /** A message that is not let in gets no answer, because nothing of it is trusted. */
+  /** Shows a page for a refused message. The service provider gets no answer, because no part of the message is trusted. */
   async function guarded(ctx: Context, run: () => Promise<void>): Promise<void> {
     try {
-      // HEAD comes with GET, and would use up what is there once.
+      // Koa routes HEAD like GET, and HEAD would use up a one-time record.
       if (ctx.method !== 'GET' && ctx.method !== 'POST') throw new RefusedMessage('method');
       await run();
     } catch (error) {
@@ -53,7 +53,7 @@ export function samlRoutes(router: ExtensionRouter, parts: RouteParts): void {
     }
   }
 
-  /** The entity that a path is of: that of a tenant alone which people sign in to. */
+  /** Returns the entity of the path. A tenant that is unknown or not active gets 404. */
   async function entityOf(ctx: Context): Promise<Entity> {
     const { tid } = ctx.params as { readonly tid?: string };
     if (tid === undefined) return entities.ofOwner(ofInstance);

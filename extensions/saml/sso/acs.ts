@@ -1,4 +1,4 @@
-/** Where a response goes: to a place that is registered, and to no other. */
+/** Choice of the URL that gets the Response. Only a registered URL can be chosen. */
 
 import type { AuthnRequest } from '../messages/inbound.js';
 import { RefusedMessage } from '../messages/refused.js';
@@ -7,7 +7,7 @@ import type { ServiceProvider } from '../service-providers/records.js';
 export type AssertionConsumerService = ServiceProvider['assertionConsumerServices'][number];
 
 /**
- * The place that a request names, byte for byte, else the default.
+ * Returns the assertion consumer service that a request names, compared byte for byte, or the default one.
  * @throws RefusedMessage `acs_not_registered`
  * @see SAML Core §3.4.1, SAML Profiles §4.1.4.1
  */
@@ -20,7 +20,7 @@ export function acsOf(
       ? all.find(({ url }) => url === acsUrl)
       : acsIndex !== undefined
         ? all.find(({ index }) => index === acsIndex)
-        : // The first that may be the default is it, where none says so. @see SAML Metadata §2.4.4
+        : // Without `isDefault="true"`, the first service that does not say `isDefault="false"` is the default. @see SAML Metadata §2.4.4
           (all.find(({ isDefault }) => isDefault) ?? all.find(({ isDefault }) => isDefault === undefined) ?? all[0]);
   if (acs) return acs;
   const isByUrl = acsUrl !== undefined;

@@ -1,4 +1,6 @@
-/** From a sign-in to an assertion: all that was asked for is looked at again, because the sign-in may be another than the request brought about. */
+/**
+ * Turns a completed sign-in into a Response. Everything that the request asked for is checked again, because the user may have completed another sign-in.
+ */
 import {
   type BrowserSignIn,
   type Context,
@@ -25,10 +27,10 @@ import { type PendingRequest, takePendingRequest } from './pending-request.js';
 import type { Responses } from './responses.js';
 import { statuses, statusOf } from './statuses.js';
 
-/** Milliseconds that an assertion can be used for, and before it was made, for clocks that are late. */
+/** Milliseconds that an assertion is valid after its issue, and before it, because the clock of a service provider may be behind. */
 const VALID_MS = 300_000;
 const EARLY_MS = 60_000;
-/** Seconds that clocks of our own nodes differ. */
+/** Seconds that the clocks of the nodes may differ by. */
 const NODE_SKEW_SECONDS = 5;
 
 export interface AnswerParts {
@@ -42,7 +44,7 @@ export interface AnswerParts {
 }
 
 export function createAnswer({ context, activeServiceProviders, entities, nameIds, participants, responses, pages }: AnswerParts) {
-  /** Whether the account is whom the request names. */
+  /** Whether the subject of the request is this account. */
   async function isOfSubject(here: BrowserSignIn, serviceProvider: ServiceProvider, subject: NameId): Promise<boolean> {
     const ownNameIds = (await participants.find(here.session, serviceProvider)).flatMap(({ oid, nameId }) =>
       oid === here.oid ? [nameId] : [],
@@ -94,9 +96,9 @@ export function createAnswer({ context, activeServiceProviders, entities, nameId
     if (request.subject && !(await isOfSubject(here, serviceProvider, request.subject))) return refuse(statuses.unknownPrincipal);
     const assertion = await assertionOf(here, serviceProvider, request);
     if (!assertion) return refuse(statuses.requestDenied('The user has no name of this format.'));
-    // A sign-out that ends the session after this sees the service provider among those to be told; one that ended it before is seen here.
+    // A sign-out after `participants.enter` notifies this service provider. A sign-out before it is detected here.
     const now = await context.signIn.current(ctx, answer.client);
-    // Another person's sign-in keeps the name of the session.
+    // A sign-in of another person in the same browser keeps the name of the session, so the user is compared too.
     if (now?.session !== here.session || now.oid !== here.oid) return failed('login_required');
     try {
       await responses.assert(ctx, serviceProvider, request, assertion, here);
@@ -106,21 +108,21 @@ export function createAnswer({ context, activeServiceProviders, entities, nameId
     }
   }
 
-  /** Where the browser comes back from the sign-in. Each request is answered once. @throws RefusedMessage */
+  /** Answers the browser that returns from the sign-in. Each request is answered once. @throws RefusedMessage */
   return async (ctx: Context): Promise<void> => {
     const answer = await context.signIn.answer(ctx);
     const request = answer && (await takePendingRequest(context, answer.state));
     if (!request || answer.client !== clientIdOf({ id: request.serviceProvider })) return pages.expired(ctx);
     const serviceProvider = await activeServiceProviders.get(request.serviceProvider);
     if (!serviceProvider) throw new RefusedMessage('unknown_service_provider', { serviceProviderId: request.serviceProvider });
-    // It may have been taken away meanwhile.
+    // An administrator may have removed the URL since the request.
     if (!serviceProvider.assertionConsumerServices.some(({ url }) => url === request.acsUrl))
       throw new RefusedMessage('acs_not_registered');
     return answerTo(ctx, answer, serviceProvider, request);
   };
 }
 
-/** What the sign-in is not that the request or the service provider asks for. */
+/** Returns the status for the first requirement that the sign-in does not meet. Requirements are those of the request and of the service provider. */
 function unmetDemand(
   here: BrowserSignIn,
   serviceProvider: ServiceProvider,
@@ -140,8 +142,8 @@ function unmetDemand(
 }
 
 /**
- * Milliseconds since the epoch at which the session at the service provider ends at the latest.
- * @param lifetimeSeconds of a session here
+ * Returns when the session at the service provider ends at the latest, in milliseconds since the epoch. Undefined: no end is stated.
+ * @param lifetimeSeconds of a session of this service
  */
 function sessionEnd(
   { authTime, endsAt }: BrowserSignIn,

@@ -1,4 +1,4 @@
-/** Attributes of an assertion: the claims that the service provider is registered for, and no others. */
+/** Attributes of an assertion: only the claims that are registered for the service provider. */
 
 import type { BrowserSignIn, ExtensionContext } from '../../../lib/extension-door.js';
 import { ownMember } from '../../../lib/extension-door.js';
@@ -26,6 +26,6 @@ export async function releasedAttributes(
   });
 }
 
-/** An empty value would be a name or a group without letters to a service provider. */
+/** Whether a value is released. A service provider would read an empty value as an empty name or group. */
 const isSaid = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
 const written = (value: unknown): string => (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value));

@@ -1,7 +1,9 @@
 /**
- * How strongly somebody has to have signed in, and what the assertion says of it: any sign-in, one with a password, one with a second factor. A sign-in at
- * another provider, or by a key alone, counts as one with a password where a service provider asks for one, because most products ask for it without
- * meaning it, and have no way to ask for any sign-in.
+ * Authentication contexts: the strength that a request asks for, and the class that the assertion states. There are three levels: any sign-in, a sign-in
+ * with a password, a sign-in with a second factor.
+ *
+ * A sign-in at an upstream provider, or with a passkey alone, satisfies a request for a password. Most products request a password by default, and cannot
+ * request any sign-in.
  * @see SAML Core §3.3.2.2.1, SAML Authentication Context §3.4
  */
 import type { SignedIn } from '../../../lib/extension-door.js';
@@ -13,7 +15,7 @@ const PASSWORD = `${CLASSES}PasswordProtectedTransport`;
 /** @see REFEDS MFA Profile 1.2 */
 const MFA = 'https://refeds.org/profile/mfa';
 
-/** In the order of their strength. */
+/** Strength of a sign-in, in ascending order. */
 type Level = 0 | 1 | 2;
 const mfaLevel: Level = 2;
 
@@ -29,9 +31,9 @@ const levels: ReadonlyMap<string, Level> = new Map([
 
 /** Requirements of a request that the service knows. They are stored until the user has signed in, so they contain no text of the request. */
 export interface UnderstoodContext extends Pick<RequestedAuthnContext, 'comparison'> {
-  /** The classes that have a level here, each once, in the order of the request. */
+  /** Requested classes that have a level here, each once, in the order of the request. */
   readonly classes: readonly string[];
-  /** Whether the request names nothing else. */
+  /** Whether every class of the request has a level here, and the request has no declarations. */
   readonly isAllKnown: boolean;
 }
 
@@ -41,13 +43,13 @@ export function understoodContext({ comparison, classRefs, hasDeclarations }: Re
 }
 
 export interface WantedContext {
-  /** Whether a second factor is needed. */
+  /** Whether the sign-in needs a second factor. */
   readonly mfa: boolean;
-  /** The class that the assertion names; undefined where the sign-in is not what is asked for. */
+  /** Returns the class that the assertion states. Undefined: the sign-in does not satisfy the request. */
   classOf(signIn: Pick<SignedIn, 'amr'>): string | undefined;
 }
 
-/** @returns undefined for what no sign-in here can be. */
+/** Returns what a sign-in must be. Undefined: no sign-in of this service can satisfy the request. */
 export function wantedContext(asked: UnderstoodContext | undefined): WantedContext | undefined {
   if (!asked) return { mfa: false, classOf: ownClassOf };
   const { comparison, classes, isAllKnown } = asked;
@@ -58,7 +60,7 @@ export function wantedContext(asked: UnderstoodContext | undefined): WantedConte
   const wantedLevels = leveled.map(({ level }) => level);
   if (wantedLevels.length === 0) return undefined;
   const [weakest, strongest] = [Math.min(...wantedLevels), Math.max(...wantedLevels)];
-  /** The strongest of those that are named, up to what the sign-in is. */
+  /** Returns the strongest requested class that is not stronger than the level. */
   const named = (level: Level): string | undefined =>
     leveled.filter((each) => each.level <= level).sort((one, other) => other.level - one.level)[0]?.name;
   const ofLevel = (level: Level): string | undefined => leveled.find((each) => each.level === level)?.name;
@@ -76,7 +78,7 @@ export function wantedContext(asked: UnderstoodContext | undefined): WantedConte
         classOf: (signIn) => (levelOf(signIn) > strongest ? named(levelOf(signIn)) : (ofLevel(levelOf(signIn)) ?? ownClassOf(signIn))),
       };
     case 'better':
-      // One that is not known might be stronger than all.
+      // An unknown class may be stronger than all known classes.
       if (strongest === mfaLevel || !isAllKnown) return undefined;
       return {
         mfa: strongest === 1,
@@ -87,7 +89,7 @@ export function wantedContext(asked: UnderstoodContext | undefined): WantedConte
 
 const levelOf = ({ amr }: Pick<SignedIn, 'amr'>): Level => (amr.includes('mfa') ? mfaLevel : 1);
 
-/** What a sign-in is called by itself. */
+/** Returns the class of a sign-in for which nothing was requested. */
 function ownClassOf({ amr }: Pick<SignedIn, 'amr'>): string {
   if (amr.includes('mfa')) return MFA;
   return amr.includes('pwd') ? PASSWORD : UNSPECIFIED;

@@ -1,13 +1,13 @@
-/** Service providers, as the sign-in sees them: applications with a name, and tenants whose users may sign in. */
+/** Service providers as clients of the sign-in: a name, a return path, and the tenants whose users may sign in. */
 import type { ExtensionContext, InternalClient, InternalClients } from '../../../lib/extension-door.js';
 import { awaited } from '../awaited.js';
 import type { ActiveServiceProviders } from '../service-providers/active-service-providers.js';
 import { CLIENT_PREFIX, type ServiceProvider } from '../service-providers/records.js';
 
-/** Where the browser comes back to from the sign-in, whoever it was for. */
+/** Path to which the browser returns after the sign-in, the same for all service providers. */
 export const returnPath = (own: string): string => `${own}/saml/sso/answer`;
 
-/** Tenants whose users may sign in; undefined: all. The service provider of a tenant is for its users alone. */
+/** Returns the tenants whose users may sign in; undefined for all. A service provider of a tenant accepts only the tenant's users. */
 export const tenantsOf = ({ tid, allowedTenants }: ServiceProvider, ofInstance: string): readonly string[] | undefined =>
   tid === ofInstance ? allowedTenants : [tid];
 

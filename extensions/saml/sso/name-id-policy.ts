@@ -34,7 +34,7 @@ export function formatFor(
   return nameId.ifAnotherIsAsked === 'answer' ? nameId.format : refusalOf(serviceProvider, nameIdFormatOf(requested), service);
 }
 
-/** @param requested undefined for a format that no NameID here has */
+/** Returns the status for a format that is not registered. @param requested undefined for an unknown format */
 function refusalOf(serviceProvider: Named, requested: NameIdFormat | undefined, service: Pick<ExtensionContext, 'records'>) {
   const registered = serviceProvider.nameId.format;
   const always = `Or let it request ${registered} or no format, or set nameId.ifAnotherIsAsked to answer, which answers ${registered} to any request.`;

@@ -1,4 +1,4 @@
-/** What a service provider calls a user. @see SAML Core §8.3 */
+/** NameIDs of users, and the user that a NameID names. @see SAML Core §8.3 */
 import { type Account, type ExtensionContext, isEmailAddress, isUsable } from '../../../lib/extension-door.js';
 import type { Entity } from '../entities/entity.js';
 import type { NameId } from '../messages/inbound.js';
@@ -9,7 +9,10 @@ import { newMessageId } from '../xml/write.js';
 export type NameIds = ReturnType<typeof createNameIds>;
 
 export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'claims' | 'directory'>) {
-  /** One of the instance and one of a tenant cannot compare theirs, though they have one entityID. */
+  /**
+   * Returns the sector of a service provider's pseudonyms. It contains the owner, so that two service providers with one entityID cannot compare their
+   * users.
+   */
   const sectorOf = ({ tid, entityId }: ServiceProvider): string => `saml ${tid} ${entityId}`;
 
   async function claimOf(account: Account, serviceProvider: ServiceProvider, name: string): Promise<readonly unknown[]> {
@@ -35,7 +38,7 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
     return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
   }
 
-  /** The formats that a subject of a request may be meant in. */
+  /** Returns the formats that the subject of a request may have. */
   const formatsOf = ({ nameId }: ServiceProvider, { format = nameIdUris.unspecified }: NameId): readonly NameIdFormat[] => {
     if (format === nameIdUris.unspecified) return [nameId.format];
     const named = (Object.keys(nameIdUris) as NameIdFormat[]).filter((name) => nameIdUris[name] === format);
@@ -43,7 +46,7 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
   };
 
   return {
-    /** Undefined where the user has none: no verified address, or not the claim. */
+    /** Returns the NameID of a user. Undefined: the user has no verified address, or no value of the claim. */
     async nameIdOf(
       account: Account,
       serviceProvider: ServiceProvider,
@@ -57,8 +60,8 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
     },
 
     /**
-     * What the sign-in page begins with for the subject of a request: what the request says itself. Nothing is looked up for it, because anybody can send a
-     * request. The empty text where the page begins with nothing; undefined where the subject is nobody.
+     * Returns the text that the sign-in page starts with for the subject of a request. Only a value of the request itself is returned, never one of a
+     * record, because anybody can send a request. An empty text: the page starts empty. Undefined: the subject is not a user of this service.
      */
     async loginHintOf(serviceProvider: ServiceProvider, subject: NameId): Promise<string | undefined> {
       const formats = formatsOf(serviceProvider, subject);
@@ -71,7 +74,7 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
       return formats.some((format) => format !== 'persistent') ? subject.value : undefined;
     },
 
-    /** Whether the account is whom the request is about. @param sent what the service provider calls whoever is signed in here */
+    /** Whether the subject of a request is this account. @param sent NameIDs of the account that the service provider got in this session */
     async isSubject(
       account: Account,
       serviceProvider: ServiceProvider,

@@ -1,4 +1,4 @@
-/** A request of a service provider that waits until somebody is signed in. */
+/** Requests of service providers, stored until the user has signed in. */
 import { randomBytes } from 'node:crypto';
 import { type ArtifactKind, type ExtensionContext, mayBeKept } from '../../../lib/extension-door.js';
 import type { NameId } from '../messages/inbound.js';
@@ -7,9 +7,9 @@ import type { NameIdFormat } from '../service-providers/records.js';
 import type { UnderstoodContext } from './authn-context.js';
 
 export interface PendingRequest {
-  /** The id of the service provider. */
+  /** Id of the service provider. */
   readonly serviceProvider: string;
-  /** Of the message; absent where the sign-in began here. */
+  /** ID of the AuthnRequest; absent for a sign-in that began here. */
   readonly id?: string;
   readonly acsUrl: string;
   readonly relayState?: string;
@@ -22,10 +22,10 @@ export interface PendingRequest {
   readonly subject?: NameId;
 }
 
-/** By handles that the browser never sees. */
+/** Stored requests, by a handle that the browser never gets. */
 export const pendingRequests: ArtifactKind = { name: 'saml.requests', lifetimeSeconds: 3600, once: true };
 
-/** @throws RefusedMessage `too_much_to_keep` */
+/** Stores a request and returns its handle. @throws RefusedMessage `too_much_to_keep` */
 export async function storePendingRequest(
   { records: { artifact } }: Pick<ExtensionContext, 'records'>,
   request: PendingRequest,
@@ -36,7 +36,7 @@ export async function storePendingRequest(
   return handle;
 }
 
-/** Undefined for one that was taken, or waited too long. */
+/** Returns a stored request once. Undefined: the request was taken before, or has expired. */
 export const takePendingRequest = async (
   { records: { artifact } }: Pick<ExtensionContext, 'records'>,
   handle: string,

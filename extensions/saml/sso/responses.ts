@@ -1,4 +1,4 @@
-/** Responses to service providers: each is posted by the browser to the place that the request was let in for. */
+/** Responses to service providers. The browser posts each Response to the URL that was checked when the request came. */
 
 import type { BrowserSignIn, Context, ExtensionContext } from '../../../lib/extension-door.js';
 import { present } from '../../../lib/extension-door.js';
@@ -16,7 +16,7 @@ export interface ResponseParts {
   readonly keys: Pick<SamlKeys, 'signer'>;
 }
 
-/** The sign-in that a response is about, for the log. */
+/** User and session of a Response, for the log. */
 type Who = Pick<BrowserSignIn, 'oid' | 'session'>;
 
 export type Responses = ReturnType<typeof createResponses>;
@@ -59,10 +59,10 @@ export function createResponses({
     await sendForm(ctx, { action: acsUrl, fields: postFields('SAMLResponse', xml, relayState), client: clientIdOf(serviceProvider) });
   }
   return {
-    /** @see SAML Core §3.2.2 */
+    /** Sends a Response without an assertion. @see SAML Core §3.2.2 */
     refuse: (ctx: Context, serviceProvider: ServiceProvider, request: PendingRequest, status: Status, who?: Who): Promise<void> =>
       send(ctx, serviceProvider, request, { status, who }),
-    /** @throws UnwritableText */
+    /** Sends a Response with an assertion. @throws UnwritableText */
     assert: (ctx: Context, serviceProvider: ServiceProvider, request: PendingRequest, assertion: Assertion, who: Who): Promise<void> =>
       send(ctx, serviceProvider, request, { status: { code: 'Success' }, assertion, who }),
   };

@@ -1,4 +1,4 @@
-/** From a request to a sign-in: what can be refused at once is, the rest waits for the browser to come back. */
+/** Starts a sign-in for a request. A request that no sign-in can satisfy is refused immediately. */
 
 import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
 import { present } from '../../../lib/extension-door.js';
@@ -26,7 +26,7 @@ export interface SignInStartParts {
 }
 
 export function createSignInStart({ context, activeServiceProviders, nameIds, responses }: SignInStartParts) {
-  /** Nothing here reads a cookie: a page of another site that posts brings none. */
+  /** Requires a sign-in. Nothing here reads a cookie, because browsers send no cookies with a POST from another site. */
   async function signIn(
     ctx: Context,
     { tid }: Entity,
@@ -52,7 +52,7 @@ export function createSignInStart({ context, activeServiceProviders, nameIds, re
   }
 
   return {
-    /** @throws RefusedMessage `acs_not_registered`, `acs_ambiguous`, `too_much_to_keep` */
+    /** Starts the sign-in that an AuthnRequest asks for. @throws RefusedMessage `acs_not_registered`, `acs_ambiguous`, `too_much_to_keep` */
     async requested(ctx: Context, entity: Entity, { message, serviceProvider, relayState }: ReceivedOf<AuthnRequest>): Promise<void> {
       const { id, forceAuthn, isPassive, protocolBinding = bindingUris.post, requestedAuthnContext, subject } = message;
       const { url } = acsOf(serviceProvider, message);
@@ -79,7 +79,7 @@ export function createSignInStart({ context, activeServiceProviders, nameIds, re
     },
 
     /**
-     * A sign-in that begins here, by a link with `sp` and perhaps `RelayState`.
+     * Starts a sign-in without an AuthnRequest. Its link has the parameter `sp`, and optionally `RelayState`.
      * @throws RefusedMessage
      * @see SAML Profiles §4.1.5
      */
@@ -91,7 +91,7 @@ export function createSignInStart({ context, activeServiceProviders, nameIds, re
         typeof sp === 'string' && sp !== ''
           ? ((await activeServiceProviders.byEntityId(entity.owner, sp)) ?? (await activeServiceProviders.get(sp)))
           : undefined;
-      // One of another owner is as unknown as one that does not take it.
+      // A service provider of another owner gets the same refusal as one that does not allow this.
       if (named?.tid !== entity.owner || !named.idpInitiated.isAllowed) {
         const expected = `a service provider of ${entity.entityId} with idpInitiated.isAllowed`;
         throw new RefusedMessage('not_idp_initiated', {

@@ -1,13 +1,13 @@
-/** What service providers are told where nobody is signed in for them. @see SAML Core §3.2.2.2 */
+/** Statuses of Responses without an assertion. @see SAML Core §3.2.2.2 */
 import { present } from '../../../lib/extension-door.js';
 import { type Status, type SubStatusCode, unknownPrincipal } from '../messages/status.js';
 
 const responder = (subCode?: SubStatusCode): Status => ({ code: 'Responder', ...present({ subCode }) });
 
-/** Errors of OAuth and OpenID Connect that say that a page would have had to be shown. */
+/** Errors of OAuth and OpenID Connect that mean: a page was needed. */
 const ofPages: ReadonlySet<string> = new Set(['login_required', 'interaction_required', 'consent_required', 'account_selection_required']);
 
-/** What an error of the sign-in means; undefined for one that nobody is told of, because it passes. */
+/** Returns the status for an error of the sign-in. Undefined: the error is temporary, so that no Response is sent. */
 export function statusOf(error: string, isPassive: boolean): Status | undefined {
   if (error === 'temporarily_unavailable') return undefined;
   if (ofPages.has(error)) return responder(isPassive ? 'NoPassive' : 'AuthnFailed');
