@@ -1,4 +1,4 @@
-/** Service providers that want somebody signed out everywhere. @see SAML Profiles §4.4.3.1, SAML Core §3.7.3.2 */
+/** Logout requests of service providers, and their answers. @see SAML Profiles §4.4.3.1, SAML Core §3.7.3.2 */
 import { randomBytes } from 'node:crypto';
 import { type ArtifactKind, type Context, type ExtensionContext, mayBeKept, present, redirectByGet } from '../../../lib/extension-door.js';
 import type { Entities } from '../entities/entity.js';
@@ -14,21 +14,21 @@ import type { LogoutSequences } from './logout-sequence.js';
 import { logoutServiceOf, type SendLogout } from './messages.js';
 import type { Participants } from './participants.js';
 
-/** A request that waits for the browser, and for its answer. */
+/** A logout request that waits for the browser's cookies, and then for its answer. */
 interface PendingLogout extends Pick<LogoutRequest, 'id' | 'nameId' | 'sessionIndexes'> {
-  /** The id of the service provider. */
+  /** Id of the service provider. */
   readonly serviceProvider: string;
   readonly relayState?: string;
-  /** The session that ended, and the id of the user that it was of. */
+  /** Name of the session that ended, and id of its user. */
   readonly session?: string;
   readonly user?: string;
 }
 
-/** Longer than a logout at other service providers takes. */
+/** Stored logout requests. The lifetime is longer than a logout at other service providers takes. */
 export const pendingLogouts: ArtifactKind = { name: 'saml.leaving', lifetimeSeconds: 3600, once: true };
 
 const base = (own: string): string => `${own}/saml/slo`;
-/** Where the browser brings its cookies, and where it comes to once it was signed out elsewhere. */
+/** Paths to which the browser brings its cookies, and to which it returns after the sign-out at other service providers. */
 export const runPath = (own: string): string => `${base(own)}/run`;
 export const donePath = (own: string): string => `${base(own)}/done`;
 
@@ -42,7 +42,7 @@ export interface IncomingParts {
   readonly pages: Pages;
 }
 
-/** Logouts that service providers ask for. */
+/** Handles logouts that service providers request. */
 export class IncomingLogouts {
   readonly #parts: IncomingParts;
 
@@ -50,7 +50,7 @@ export class IncomingLogouts {
     this.#parts = parts;
   }
 
-  /** Keeps the request for the GET that brings cookies, whichever site it was posted from. */
+  /** Stores the request and redirects to a GET. Browsers send cookies with that GET, but not with a POST from another site. */
   async requested(ctx: Context, { message, serviceProvider, relayState }: ReceivedOf<LogoutRequest>): Promise<void> {
     const { own } = this.#parts.context.service;
     const { id, nameId, sessionIndexes } = message;
@@ -58,7 +58,7 @@ export class IncomingLogouts {
     redirectByGet(ctx, await this.#urlFor(runPath(own), request));
   }
 
-  /** @throws RefusedMessage */
+  /** Ends the session of the browser if the request is about its user. @throws RefusedMessage */
   async run(ctx: Context): Promise<void> {
     const { context, participants } = this.#parts;
     const { signIn, sessions, service } = context;
@@ -76,12 +76,12 @@ export class IncomingLogouts {
     await participants.leave(session, serviceProvider);
     const canAnswer = logoutServiceOf(serviceProvider) !== undefined;
     const next = await this.#urlFor(donePath(service.own), { ...request, session, user });
-    // Without an address to answer at, the person sees what became of it. Where another request was faster, it sees to all others.
+    // Without an address for the answer, the sign-out ends on a page. If a concurrent request ended the session, that request notifies the others.
     const onward = await sessions.signOut(ctx, { session, ...(canAnswer ? { next } : {}) });
     redirectByGet(ctx, onward ?? next);
   }
 
-  /** @throws RefusedMessage */
+  /** Answers the service provider after all others were asked. @throws RefusedMessage */
   async done(ctx: Context): Promise<void> {
     const pending = await this.#take(ctx);
     if (!pending) return;
@@ -98,7 +98,10 @@ export class IncomingLogouts {
     return `${service.url(path)}?${new URLSearchParams({ request: handle })}`;
   }
 
-  /** @throws RefusedMessage where the service provider is gone */
+  /**
+   * Returns a stored request once, with its service provider. Shows a page and returns undefined if the request has expired.
+   * @throws RefusedMessage `unknown_service_provider` if the service provider was removed or disabled
+   */
   async #take(ctx: Context): Promise<{ readonly request: PendingLogout; readonly serviceProvider: ServiceProvider } | undefined> {
     const { context, activeServiceProviders, pages } = this.#parts;
     const { request: handle } = ctx.query;
@@ -136,7 +139,7 @@ export class IncomingLogouts {
     );
   }
 
-  /** Whether others were asked that did not do it, or may still. */
+  /** Whether another service provider did not confirm its sign-out. */
   async #isPartial(session: string | undefined): Promise<boolean> {
     const { participants, logoutSequences } = this.#parts;
     const { logout } = (session === undefined ? undefined : await participants.read(session)) ?? {};

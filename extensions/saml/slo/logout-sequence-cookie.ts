@@ -1,6 +1,6 @@
 /**
- * The browser that a logout goes by. Each service provider that answers learns the handle, because it can post its answer from its own server and read
- * where that leads; the secret in the cookie stays in the browser.
+ * Cookie that binds a logout to one browser. Each service provider that answers learns the handle of the logout: it can post its answer from its own
+ * server, and read the redirect. The secret in the cookie stays in the browser.
  */
 import { hash } from 'node:crypto';
 import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
@@ -9,11 +9,14 @@ import { nextPath } from './participant.js';
 
 export function createLogoutSequenceCookie({ service: { own, url }, http: { cookieName } }: Pick<ExtensionContext, 'service' | 'http'>) {
   const path = new URL(url(nextPath(own))).pathname;
-  // A name for each logout, because a browser can be on the way of several.
+  // Each logout has its own cookie name, because one browser may run several logouts.
   const nameOf = (handle: string): string => cookieName(`saml-logout.${hash('sha256', handle, 'base64url').slice(0, 22)}`);
 
   return {
-    /** Several where a sibling subdomain set one of the name as well. Not by `ctx.cookies`, which keeps a pattern for each name that it was ever asked for. */
+    /**
+     * Returns the secrets of a logout. There are several if a sibling subdomain set a cookie of the same name. `ctx.cookies` is not used, because it caches
+     * a pattern for each name it was asked for.
+     */
     read(ctx: Context, handle: string): readonly string[] {
       const start = `${nameOf(handle)}=`;
       const pairs = (ctx.headers.cookie ?? '').split(';').map((pair) => pair.trim());

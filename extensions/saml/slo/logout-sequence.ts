@@ -1,6 +1,6 @@
 /**
- * The way of a browser through the service providers that it is signed out at, one after the other. By then, everything of ours is over: whoever stays at
- * one that does not answer is signed out here.
+ * Sequence of a logout: the browser visits the service providers of the session, one after the other. Everything here has ended before the first step. A
+ * user who gets stuck at a service provider that does not answer is signed out here.
  * @see SAML Profiles §4.4.3
  */
 import { hash, randomBytes } from 'node:crypto';
@@ -12,50 +12,50 @@ import type { Participant } from './participants.js';
 export interface Step {
   readonly serviceProvider: string;
   readonly name: string;
-  /** The user's id. */
+  /** Id of the user. */
   readonly oid: string;
   readonly nameId: NameId;
   readonly sessionIndex: string;
-  /** `silent`: it cannot be asked, or answered that it did not do it. */
+  /** `silent`: the service provider cannot be asked, or answered that it did not sign the user out. */
   readonly state: 'waiting' | 'asked' | 'done' | 'silent';
 }
 
 export interface LogoutSequence {
-  /** The name of the session that ended. */
+  /** Name of the session that ended. */
   readonly session: string;
   readonly steps: readonly Step[];
-  /** Where the browser goes on to. */
+  /** URL to which the browser goes after the last step. */
   readonly next: string;
   /** SHA-256 of the secret of the browser that took the first step. */
   readonly browser?: string;
 }
 
-/** Where a browser goes on to: `next` without a step where all were asked. */
+/** The next step of a browser. Without `step`, all service providers were asked, and the browser goes to `next`. */
 export interface Advance {
   readonly next: string;
   readonly step?: Step & { readonly requestId: string };
-  /** For the browser to keep: from now on, the logout is its alone. */
+  /** Secret that the browser has to store. From now on, only this browser can continue the logout. */
   readonly newSecret?: string;
 }
 
-/** The message that a service provider is to answer. */
+/** A LogoutRequest that a service provider has to answer. */
 export interface SentLogoutRequest {
   readonly handle: string;
   readonly stepIndex: number;
-  /** The id of the service provider. */
+  /** Id of the service provider. */
   readonly serviceProvider: string;
 }
 
-/** A logout that goes on. */
+/** A logout whose step was answered. */
 export interface Answered {
   readonly handle: string;
-  /** The user's id. */
+  /** Id of the user. */
   readonly user: string | undefined;
   readonly session: string | undefined;
 }
 
 export const logoutSequences: ArtifactKind = { name: 'saml.logouts', lifetimeSeconds: 600 };
-/** By the ID of the request. */
+/** Sent requests, by the ID of the message. */
 export const sentLogoutRequests: ArtifactKind = { name: 'saml.logout-requests', lifetimeSeconds: 600, once: true };
 
 const digestOf = (secret: string): string => hash('sha256', secret, 'base64url');
@@ -73,7 +73,7 @@ export function createLogoutSequences({ records: { artifact } }: Pick<ExtensionC
   });
 
   return {
-    /** @param canBeAsked tells where there is no address to ask at. @returns its handle */
+    /** Stores a logout and returns its handle. @param canBeAsked whether the service provider has an address for logout requests */
     async begin(
       { session, participants }: { readonly session: string; readonly participants: readonly Participant[] },
       next: string,
@@ -89,9 +89,9 @@ export function createLogoutSequences({ records: { artifact } }: Pick<ExtensionC
     },
 
     /**
-     * The next one to ask, each time another: two tabs, or who goes back, ask nobody twice.
-     * @param secrets that the browser has. The first browser needs none, and none that it has counts, because somebody else may have set it.
-     * @returns undefined for a logout that is too old to be known, and for one of another browser
+     * Returns the next step. Each call returns another step, so that two tabs, or a user who goes back, ask no service provider twice.
+     * @param secrets cookies of the browser. The first step needs none. It ignores those that are there, because an attacker may have set them.
+     * @returns undefined for an expired logout, and for a logout of another browser
      */
     async advance(handle: string, secrets: readonly string[]): Promise<Advance | undefined> {
       const secret = randomBytes(32).toString('base64url');
@@ -118,7 +118,10 @@ export function createLogoutSequences({ records: { artifact } }: Pick<ExtensionC
       return { ...advance, step: { ...step, requestId } };
     },
 
-    /** The step that an answer is about, once and for the service provider that was asked alone. @returns the handle of the logout, and whose it was as far as that is known */
+    /**
+     * Records the answer to a LogoutRequest: once, and only from the service provider that was asked.
+     * @returns the handle, the user and the session of the logout; user and session are undefined after it has expired
+     */
     async answered(requestId: string, serviceProvider: string, isDone: boolean): Promise<Answered | undefined> {
       const sent = (await artifact(sentLogoutRequests).read(requestId)) as SentLogoutRequest | undefined;
       if (sent?.serviceProvider !== serviceProvider || !(await artifact(sentLogoutRequests).take(requestId))) return undefined;
@@ -126,7 +129,7 @@ export function createLogoutSequences({ records: { artifact } }: Pick<ExtensionC
       return { handle: sent.handle, user: sequence?.steps[sent.stepIndex]?.oid, session: sequence?.session };
     },
 
-    /** Names of those that did not answer so far; undefined for a logout that is too old to be known. */
+    /** Returns the names of service providers that have not confirmed their sign-out; undefined for an expired logout. */
     async unanswered(handle: string): Promise<readonly string[] | undefined> {
       const sequence = await read(handle);
       return sequence && [...new Set(sequence.steps.flatMap(({ name, state }) => (state === 'done' ? [] : [name])))];

@@ -1,4 +1,4 @@
-/** How logout messages leave: by Redirect where the service provider takes it, because that needs no page, else by POST. */
+/** Sending of logout messages. Redirect is preferred, because POST needs a page. */
 import { type Context, type ExtensionContext, redirectByGet } from '../../../lib/extension-door.js';
 import type { SamlKeys } from '../entities/keys.js';
 import { type MessageParameter, postFields, redirectUrl } from '../messages/send.js';
@@ -7,11 +7,11 @@ import type { Signer } from '../xml/sign.js';
 
 type LogoutService = ServiceProvider['singleLogoutServices'][number];
 
-/** Undefined where there is none. */
+/** Returns the endpoint for logout messages; undefined without one. */
 export const logoutServiceOf = ({ singleLogoutServices: all }: Pick<ServiceProvider, 'singleLogoutServices'>): LogoutService | undefined =>
   all.find(({ binding }) => binding === 'redirect') ?? all[0];
 
-/** The message for an address: signed where a signer is given. */
+/** Writes the message for a destination, signed if a signer is given. */
 type Write = (destination: string, signer?: Signer) => string;
 
 export type SendLogout = ReturnType<typeof createSendLogout>;

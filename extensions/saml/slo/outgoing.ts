@@ -1,4 +1,4 @@
-/** The steps of a logout at other service providers, and their answers. @see SAML Profiles §4.4.3.3, §4.4.3.4 */
+/** Logout requests to service providers, and their answers. @see SAML Profiles §4.4.3.3, §4.4.3.4 */
 import { type Context, type ExtensionContext, redirectByGet } from '../../../lib/extension-door.js';
 import type { Entities } from '../entities/entity.js';
 import type { ReceivedOf } from '../front-door/front-door.js';
@@ -13,7 +13,7 @@ import { createLogoutSequenceCookie } from './logout-sequence-cookie.js';
 import { logoutServiceOf, type SendLogout } from './messages.js';
 import { nextPath } from './participant.js';
 
-/** Milliseconds that a service provider may take a request for. */
+/** Milliseconds that a LogoutRequest is valid. */
 const VALID_MS = 300_000;
 
 export interface OutgoingParts {
@@ -34,7 +34,7 @@ export function createOutgoing({ context, activeServiceProviders, entities, logo
   const onward = (handle: string): string => `${url(nextPath(own))}?${new URLSearchParams({ logout: handle })}`;
 
   return {
-    /** Asks the next one, or goes on where all were asked. Whoever comes back without an answer goes on to the one after. */
+    /** Asks the next service provider, or redirects to the end of the logout. A browser that returns without an answer gets the step after. */
     async next(ctx: Context): Promise<void> {
       const { logout: handle } = ctx.query;
       if (typeof handle !== 'string' || handle === '') return pages.expired(ctx);
@@ -50,7 +50,7 @@ export function createOutgoing({ context, activeServiceProviders, entities, logo
         if (!step) return redirectByGet(ctx, next);
         const serviceProvider = await activeServiceProviders.get(step.serviceProvider);
         const service = serviceProvider && logoutServiceOf(serviceProvider);
-        // Gone since the logout began: it stays among those that did not answer.
+        // A service provider that was removed or disabled since the logout began counts as one that did not answer.
         if (!serviceProvider || !service) continue;
         const { nameId, sessionIndex, requestId: id } = step;
         const { entityId } = entities.ofOwner(serviceProvider.tid);
@@ -61,7 +61,7 @@ export function createOutgoing({ context, activeServiceProviders, entities, logo
       }
     },
 
-    /** @throws RefusedMessage `not_pending` for an answer that nobody waits for, or of another one than was asked */
+    /** Records an answer and continues the logout. @throws RefusedMessage `not_pending` if no request of this service provider waits for the answer */
     async answered(ctx: Context, { message, serviceProvider }: ReceivedOf<LogoutResponse>): Promise<void> {
       const { inResponseTo, status, subStatus } = message;
       const isDone = status === statusUri('Success') && subStatus !== statusUri('PartialLogout');

@@ -1,4 +1,6 @@
-/** Service providers among those that hear of the end of a sign-in, by the browser alone: an administrator who ends one reaches none of them. */
+/**
+ * Service providers as participants of a sign-out. They are notified by the browser alone, so a session that an administrator ends reaches none of them.
+ */
 import type { ExtensionContext, LogoutParticipant } from '../../../lib/extension-door.js';
 import type { ActiveServiceProviders } from '../service-providers/active-service-providers.js';
 import type { LogoutSequences } from './logout-sequence.js';

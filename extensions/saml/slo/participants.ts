@@ -1,4 +1,4 @@
-/** Service providers that signed somebody in by a session of ours: what each calls the user, and the session. */
+/** Service providers that a session signed in to, with the NameID and the session index that each got. */
 import type { ArtifactKind, BrowserSignIn, ExtensionContext, SignInToEnd } from '../../../lib/extension-door.js';
 import type { LogoutRequest, NameId } from '../messages/inbound.js';
 import { isSameNameId } from '../messages/name-id.js';
@@ -6,31 +6,31 @@ import type { ServiceProvider } from '../service-providers/records.js';
 import { newMessageId } from '../xml/write.js';
 
 export interface Participant {
-  /** The id of the service provider. */
+  /** Id of the service provider. */
   readonly serviceProvider: string;
-  /** As it was called: it may be gone by the time that it does not answer. */
+  /** Name of the service provider at the sign-in. It is needed after the service provider was removed. */
   readonly name: string;
-  /** The user's id: linked accounts share a session. */
+  /** Id of the user, because linked accounts share a session. */
   readonly oid: string;
-  /** The `sub` of the sign-in: another person's in the same browser leaves the session its name. */
+  /** `sub` of the sign-in, because a sign-in of another person in the same browser keeps the name of the session. */
   readonly sub: string;
   readonly nameId: NameId;
-  /** Of the session at the service provider, whatever accounts of it were used. @see SAML Core §2.7.2 */
+  /** Index of the session at the service provider, the same for all accounts of one person. @see SAML Core §2.7.2 */
   readonly sessionIndex: string;
-  /** It began the sign-out by itself. */
+  /** Whether the service provider started the sign-out itself. */
   readonly hasLeft?: true;
 }
 
 export interface ParticipantSession {
   readonly participants: readonly Participant[];
-  /** The handle of the logout that ended it. */
+  /** Handle of the logout that ended the session. */
   readonly logout?: string;
 }
 
-/** By the name of the session. A session cannot last longer than this, whatever its service says. */
+/** Participants, by the name of the session. No session lasts longer than this lifetime, whatever the options say. */
 export const participantSessions: ArtifactKind = { name: 'saml.sessions', lifetimeSeconds: 366 * 86_400 };
 
-/** More than a session can have but by a script: the oldest are forgotten. */
+/** Participants of one session, at most; the oldest are dropped. Only a script reaches the limit. */
 const MOST = 200;
 
 const subOf = ({ account: { person } }: Pick<BrowserSignIn, 'account'>): string => person.user.parentUserId ?? person.user.id;
@@ -53,14 +53,14 @@ export function createParticipants({ records: { artifact }, service: { lifetimes
   return {
     read,
 
-    /** What the service provider calls those that it signed in by this session. */
+    /** Returns the participants of one service provider in a session. */
     async find(session: string, { id }: Pick<ServiceProvider, 'id'>): Promise<readonly Participant[]> {
       return ((await read(session))?.participants ?? []).filter(({ serviceProvider }) => serviceProvider === id);
     },
 
     /**
-     * Before the assertion is sent.
-     * @param nameId a transient one gives way to the one that the session has already.
+     * Records a sign-in before its assertion is sent.
+     * @param nameId is replaced by the NameID of an earlier sign-in in the session, if it is transient
      */
     async enter(signedIn: BrowserSignIn, { id, name }: ServiceProvider, nameId: NameId, isTransient: boolean): Promise<Participant> {
       const { oid, session } = signedIn;
@@ -90,13 +90,13 @@ export function createParticipants({ records: { artifact }, service: { lifetimes
       return participants.find(isSame) as Participant;
     },
 
-    /** Whether the message is about who is signed in here. @see SAML Core §3.7.3.2 */
+    /** Whether a LogoutRequest is about the user of this session. @see SAML Core §3.7.3.2 */
     async isAbout(
       { session, oid, sub }: SignInToEnd,
       serviceProvider: ServiceProvider,
       { nameId, sessionIndexes }: Pick<LogoutRequest, 'nameId' | 'sessionIndexes'>,
     ) {
-      // An account that was linked since the sign-in has another `sub` by now.
+      // An account that was linked since the sign-in has another `sub` now.
       const all = (await this.find(session, serviceProvider)).filter((each) => each.sub === sub || each.oid === oid);
       return all.some(
         (each) =>
@@ -104,7 +104,7 @@ export function createParticipants({ records: { artifact }, service: { lifetimes
       );
     },
 
-    /** The service provider has ended its own session, and is not asked to. */
+    /** Marks the service provider as signed out, because it ended its own session. No LogoutRequest is sent to it. */
     async leave(session: string, { id }: Pick<ServiceProvider, 'id'>): Promise<void> {
       await change(session, (before) => {
         const isStaying = (each: Participant): boolean => each.serviceProvider === id && !each.hasLeft;
@@ -113,7 +113,7 @@ export function createParticipants({ records: { artifact }, service: { lifetimes
       });
     },
 
-    /** @param logout the handle of it */
+    /** Records the logout that ended the session. @param logout handle of the logout */
     ended: async (session: string, logout: string): Promise<void> => void (await change(session, (before) => ({ ...before, logout }))),
   };
 }
