@@ -1,11 +1,11 @@
-/** Service providers that need somebody’s attention, though people go on signing in to them. */
+/** Service providers that need attention, although users still sign in to them. */
 import type { ExtensionContext, ExtensionProblem } from '../../../lib/extension-door.js';
 import { serviceProviders } from '../service-providers/records.js';
 
-/** Told at most, of each kind. */
+/** Problems of each kind that are reported, at most. */
 const MOST = 100;
 
-/** Those whose metadata cannot be read anew, whose metadata is over, or whose certificates are. */
+/** Reports service providers whose metadata cannot be refreshed, or whose metadata or certificates have expired. */
 export async function serviceProviderProblems({
   records: { collectionOfAllTenants },
   service: { now },

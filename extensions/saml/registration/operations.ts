@@ -1,4 +1,4 @@
-/** Service providers as resources of the admin API: of a tenant, and of the instance. */
+/** Operations of the admin API on service providers of a tenant and of the instance. */
 import {
   defineOperation,
   type ExtensionContext,
@@ -24,7 +24,7 @@ import type { Place, ServiceProviderWrites } from './writes.js';
 export interface Parts {
   readonly context: ExtensionContext;
   readonly entities: Entities;
-  /** Whether tenants are entities, which service providers of theirs are known at. */
+  /** Whether tenants are entities. Without tenant entities, tenants have no service providers. */
   readonly tenantEntities: boolean;
   readonly registrar: Registrar;
   readonly writes: ServiceProviderWrites;
@@ -107,7 +107,7 @@ function operationsAt(resource: ServiceProviderResource, path: string): readonly
   ];
 }
 
-/** Service providers of the owner that the path of a request names: a tenant, or the instance. */
+/** Does what the operations say, for the owner in the path: a tenant, or the instance. */
 class ServiceProviderResource {
   readonly #parts: Parts;
 
@@ -119,7 +119,7 @@ class ServiceProviderResource {
     return this.#parts.context.records.collection(serviceProviders, this.#placeOf(request).owner);
   }
 
-  /** @throws IdpError `not_found` */
+  /** Returns the service provider of the path. @throws IdpError `not_found` */
   async find(request: Request): Promise<ServiceProvider> {
     const row = await this.rowsOf(request).get(this.#placeOf(request).id);
     if (row === undefined) throw new IdpError('not_found');
@@ -202,7 +202,7 @@ class ServiceProviderResource {
     return { owner: tid, id };
   }
 
-  /** Metadata that the request brings, or says where it is. */
+  /** Reads the metadata in the request, or at the URL in the request. */
   async #metadataOf(
     { metadata, metadataUrl }: { readonly metadata?: string; readonly metadataUrl?: string | null },
     entityId: string | undefined,
@@ -220,7 +220,7 @@ class ServiceProviderResource {
   }
 }
 
-/** A sign-in of somebody else’s is the operator’s to hand on, and so is where it goes. */
+/** Checks that an operator decides where impersonated users sign in. This includes a change of the URL that gets their assertions. */
 function checkOperator({ administrator }: Request, { impersonation }: Pick<Form, 'impersonation'>): void {
   if (impersonation === 'allow' && !administrator.ofAllTenants) throw errors('impersonation_operator_required');
 }

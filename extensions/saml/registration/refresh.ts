@@ -1,4 +1,4 @@
-/** Metadata of service providers, read where it is published: when they are registered, daily, and when an administrator says so. */
+/** Metadata of service providers, read from its URL: at registration, once a day, and when an administrator requests it. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Attribution, type ExtensionContext, IdpError, type Job, type JobRound } from '../../../lib/extension-door.js';
 import { type ServiceProviderDescription, UnusableMetadata } from '../metadata-reader/description.js';
@@ -11,28 +11,31 @@ import type { Registrar } from './registrar.js';
 import type { ServiceProviderWrites } from './writes.js';
 
 export interface ServiceProviderRefresh {
-  /** @param path what errors point to. @throws IdpError `metadata_invalid` */
+  /** Reads metadata in a text. @param path what errors point to. @throws IdpError `metadata_invalid` */
   read(xml: string | Uint8Array, path: string, expected: ExpectedServiceProvider): ServiceProviderDescription;
-  /** @throws IdpError `metadata_unavailable`, `metadata_invalid` */
+  /** Reads metadata from a URL. @param path what errors point to. @throws IdpError `metadata_unavailable`, `metadata_invalid` */
   fetch(url: string, path: string, expected: ExpectedServiceProvider): Promise<ServiceProviderDescription>;
-  /** Reads metadata anew; where that fails, what stands stays, and the record says why. @throws IdpError `metadata_url_missing` and as above */
+  /**
+   * Refreshes the metadata of a service provider. On a failure, the registration stays as it is, and the record gets the reason.
+   * @throws IdpError `metadata_url_missing`, `metadata_unavailable`, `metadata_invalid`
+   */
   now(row: ServiceProvider, by?: Attribution): Promise<ServiceProvider>;
   readonly job: Job;
 }
 
-/** @see SAML Metadata §2.2, as metadata of one service provider is never larger */
+/** Bytes of metadata, at most. Metadata of one service provider is never larger. @see SAML Metadata §2.2 */
 const MOST_BYTES = 512 * 1024;
 const TIMEOUT_MS = 5_000;
 const ACCEPT = 'application/samlmetadata+xml, application/xml;q=0.9, text/xml;q=0.8';
 
-/** Milliseconds after which a URL that failed is tried again. */
+/** Milliseconds until a failed refresh is retried. */
 const RETRY_MS = 3_600_000;
-/** Seconds between two looks at what is due, how many are read in one, and how many at once. */
+/** Seconds between two rounds, rows in one round, and rows at the same time. */
 const LOOK_SECONDS = 60;
 const MOST_IN_ONE_LOOK = 200;
 const AT_ONCE = 4;
 
-/** What is known of a service provider before its metadata is read. */
+/** Facts about a service provider that are known before its metadata is read. */
 export type ExpectedServiceProvider = Omit<ReaderContext, 'production' | 'now'>;
 
 export const createRefresh = (context: ExtensionContext, registrar: Registrar, writes: ServiceProviderWrites): ServiceProviderRefresh => {
@@ -73,7 +76,7 @@ class Refresh {
     if (problem !== undefined) throw new IdpError('invalid_record', { path, expected: problem });
     const request = { timeoutMs: TIMEOUT_MS, maxBytes: MOST_BYTES, headers: { accept: ACCEPT }, allowLoopback: !service.production };
     const answer = await http.fetch(url, request).catch((err: unknown) => {
-      // Only the log tells why: the answer would be a map of the network that the service is in.
+      // Only the log gets the reason. In the answer, reasons would map the network of the service.
       service.logger.warn({ err, host: new URL(url).host }, 'SAML metadata could not be fetched');
       throw errors('metadata_unavailable', { path, expected: 'a URL that answers' });
     });
@@ -84,7 +87,7 @@ class Refresh {
   async now(row: ServiceProvider, by?: Attribution): Promise<ServiceProvider> {
     const { id, tid: owner, entityId, signingCertificates, source: { url, overridden } = { overridden: [] } } = row;
     if (url === undefined) throw errors('metadata_url_missing');
-    /** A user who changed the URL in between has read the metadata of the new URL. */
+    /** Whether the URL is unchanged. An administrator who changed it meanwhile has read the metadata of the new URL. */
     const isSame = (current: ServiceProvider): boolean => current.source?.url === url;
     try {
       const expected = { entityId, overridden: new Set(overridden), hadCertificates: signingCertificates.length > 0 };
@@ -100,7 +103,7 @@ class Refresh {
     }
   }
 
-  /** Reads what is due. Failures are in the records; they fail no round. */
+  /** Refreshes the service providers that are due. A failure is stored in the record and does not fail the round. */
   async round({ signal, attempt }: JobRound): Promise<void> {
     const { records, service } = this.#context;
     const due = await records.collectionOfAllTenants(serviceProviders).range({
@@ -119,7 +122,7 @@ class Refresh {
     }
   }
 
-  /** Logs the parts that are left out, once until they change. */
+  /** Logs the parts that are left out, unless the last refresh left out the same parts. */
   #logWarnings({ id, source }: ServiceProvider, { warnings }: ServiceProviderDescription): void {
     if (warnings.length === 0 || isDeepStrictEqual(warnings, source?.warnings)) return;
     this.#context.service.logger.warn(

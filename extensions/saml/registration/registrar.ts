@@ -1,4 +1,4 @@
-/** Service providers put together from metadata and from what administrators say, which comes first. */
+/** Builds registrations from metadata and from members that administrators give. Members of administrators take precedence. */
 
 import type { ExtensionContext } from '../../../lib/extension-door.js';
 import { present } from '../../../lib/extension-door.js';
@@ -7,22 +7,22 @@ import { refuse } from '../service-providers/errors.js';
 import type { ServiceProviderFields } from '../service-providers/records.js';
 import { checked, defaultsOf, type Registration } from './rules.js';
 
-/** What an administrator says of a new one. */
+/** Members that an administrator gives a new service provider. */
 export type Given = Partial<Registration>;
 
-/** What an administrator changes, a JSON Merge Patch. @see RFC 7396 */
+/** Members that an administrator changes, a JSON Merge Patch. @see RFC 7396 */
 export type Change = { readonly [Member in keyof Registration]?: unknown };
 
 type Source = NonNullable<ServiceProviderFields['source']>;
 export type Registered = Registration & { readonly source?: Source };
 
-/** Metadata as it was read now, and where. */
+/** Metadata that was just read, with its URL if it has one. */
 export interface ReadMetadata {
   readonly url?: string;
   readonly description: ServiceProviderDescription;
 }
 
-/** @see RFC 7396 §2 */
+/** Applies a JSON Merge Patch. @see RFC 7396 §2 */
 function patched(target: object, change: object): object {
   const next: Record<string, unknown> = { ...target };
   for (const [member, value] of Object.entries(change)) {
@@ -34,7 +34,7 @@ function patched(target: object, change: object): object {
 }
 const isGroup = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Of one that nobody named. */
+/** Returns the name of a service provider without a name. */
 const nameOf = (entityId: string): string => entityId.slice(0, 200);
 
 const isGiven = (value: unknown): boolean => value !== undefined;
@@ -58,7 +58,7 @@ export function createRegistrar(context: ExtensionContext) {
     ...(warnings.length > 0 && { warnings: [...warnings] }),
   });
 
-  /** Without what metadata gave before, with what it gives now. */
+  /** Replaces the members of the previous metadata with those of the current metadata. */
   function described(
     before: Registration,
     { members, entityId }: ServiceProviderDescription,
@@ -67,7 +67,7 @@ export function createRegistrar(context: ExtensionContext) {
     const next: Record<string, unknown> = { ...before };
     const defaults: Partial<Registration> = { ...defaultsOf(context), name: nameOf(entityId) };
     for (const member of describedMembers) {
-      // What is encrypted to a key of the administrator's is not for the document to say.
+      // Metadata does not decide how assertions are encrypted to a key that an administrator gave.
       if (overridden.has(member) || (member === 'encryption' && overridden.has('encryptionCertificate'))) continue;
       const value = members[member] ?? defaults[member];
       if (value === undefined) delete next[member];
@@ -77,7 +77,7 @@ export function createRegistrar(context: ExtensionContext) {
   }
 
   return {
-    /** @throws IdpError `invalid_record` */
+    /** Builds a new registration. @throws IdpError `invalid_record` */
     create(given: Given, owner: string, metadata?: ReadMetadata): Registered {
       const { description } = metadata ?? {};
       const entityId = given.entityId ?? description?.entityId;
@@ -93,7 +93,8 @@ export function createRegistrar(context: ExtensionContext) {
     },
 
     /**
-     * @param metadata that was read for this change; `url: null` forgets where metadata comes from.
+     * Changes a registration.
+     * @param metadata read for this change. `url: null` removes the URL of the metadata.
      * @throws IdpError `invalid_record`
      */
     change<Row extends Registered>(

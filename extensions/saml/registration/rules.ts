@@ -1,4 +1,4 @@
-/** What a service provider has to be beyond its form, and what becomes of what is left out. */
+/** Rules for registrations that the schema cannot express, and the defaults. */
 import { contrastRatio, type ExtensionContext, present, READABLE } from '../../../lib/extension-door.js';
 import { addressProblem } from '../service-providers/addresses.js';
 import { readCertificate } from '../service-providers/certificates.js';
@@ -7,12 +7,12 @@ import { mayShareNames, otherWaysToUniqueNames } from '../service-providers/name
 import { MAX_RELAY_STATE_BYTES, type ServiceProviderFields } from '../service-providers/records.js';
 import { isWritable } from '../xml/write.js';
 
-/** What a service provider is registered with. */
+/** Members of a service provider that an administrator or its metadata decides. */
 export type Registration = Omit<ServiceProviderFields, 'source' | 'refreshAt' | 'failingSince' | 'expiresAt' | 'createdAt' | 'updatedAt'>;
 
 type Service = Pick<ExtensionContext, 'service' | 'claims' | 'records' | 'directory'>;
 
-/** Of which nothing was said. */
+/** Returns the defaults. */
 export const defaultsOf = (service: Service): Omit<Registration, 'name' | 'entityId' | 'assertionConsumerServices'> => ({
   status: 'active',
   singleLogoutServices: [],
@@ -29,7 +29,7 @@ export const defaultsOf = (service: Service): Omit<Registration, 'name' | 'entit
 });
 
 /**
- * Returns the registration as it is stored: certificates in DER, each once.
+ * Returns the registration as it is stored: certificates in DER, without duplicates.
  * @param owner a tenant's id, or `ofInstance`
  * @throws IdpError `invalid_record`
  */
@@ -59,7 +59,7 @@ export function checked<Given extends Registration>(given: Given, owner: string,
   return { ...given, ...certificates };
 }
 
-/** What is wrong with a registration. */
+/** Collects the faults of a registration. */
 class Faults {
   readonly all: Fault[] = [];
 
@@ -158,8 +158,9 @@ function checkAttributes({ attributes }: Registration, service: Service, faults:
 }
 
 /**
+ * Checks that the tenants and the sign-in method of a registration exist.
  * @param owner a tenant's id, or `ofInstance`
- * @throws IdpError `invalid_record` for a tenant that does not exist, and for a way of signing in that nothing offers the owner's users.
+ * @throws IdpError `invalid_record` for an unknown tenant, and for a sign-in method that users of the owner do not have
  */
 export async function checkReferences(
   { allowedTenants, idp }: { readonly allowedTenants?: readonly string[] | null | undefined; readonly idp?: string | null | undefined },
@@ -167,7 +168,7 @@ export async function checkReferences(
   { directory, records: { ofInstance } }: Service,
 ): Promise<void> {
   const faults: Fault[] = [];
-  // No `acr_values` name `password`: it is among what `local` is.
+  // `acr_values` cannot name `password`, because `local` includes it.
   const isOffered =
     idp === 'local' || (idp !== 'password' && (await directory.policies.offers(idp ?? '', owner === ofInstance ? undefined : owner)));
   if (typeof idp === 'string' && !isOffered)
@@ -177,7 +178,10 @@ export async function checkReferences(
   refuse(faults);
 }
 
-/** Claims that service providers may get: those about accounts, which can be somebody's name there, and all. */
+/**
+ * Returns the claims that service providers may get. `ofAccounts` are claims about accounts, which can be a NameID. `all` has those of the sign-in in
+ * addition.
+ */
 function claimNames({ claims }: Pick<ExtensionContext, 'claims'>) {
   const declared = claims.declared.flatMap(({ name, targets }) => (targets.includes('saml') ? [name] : []));
   const ofAccounts: ReadonlySet<string> = new Set(['sub', 'oid', 'tid', ...declared]);
@@ -185,5 +189,5 @@ function claimNames({ claims }: Pick<ExtensionContext, 'claims'>) {
   return { ofAccounts, all };
 }
 
-/** Whether a user can have another name at each service provider. */
+/** Whether the service has pseudonyms: another identifier of a user for each service provider. */
 const hasPseudonyms = ({ claims: { pseudonyms } }: Pick<ExtensionContext, 'claims'>): boolean => pseudonyms !== undefined;

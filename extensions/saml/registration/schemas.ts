@@ -1,4 +1,4 @@
-/** What the operations of service providers take and answer. */
+/** Schemas of the operations on service providers. */
 import { oneOf, type Static, strict, Type } from '../../../lib/extension-door.js';
 import { describedMembers } from '../metadata-reader/description.js';
 import { serviceProviderFields as fields } from '../service-providers/records.js';
@@ -16,7 +16,7 @@ const assertionConsumerServices = () =>
 const metadataUrl = () => Type.String({ minLength: 1, maxLength: 1024, description: 'https; read daily' });
 const metadata = () => Type.String({ minLength: 1, maxLength: 65_536, description: 'SAML metadata, XML' });
 
-/** All with a default, or from metadata. */
+/** Members with a default, or from metadata. */
 const changeable = {
   name: optional(fields.name),
   status: optional(fields.status),
@@ -116,13 +116,13 @@ export const ServiceProviderItem = Type.Object(
   { $id: 'ServiceProvider', ...strict },
 );
 
-/** Assertion consumer services with an index each: that of their place, where they have none of their own. */
+/** Gives each assertion consumer service an index. The default is its place in the list. */
 export const indexed = <Given extends Pick<Form, 'assertionConsumerServices'>>({ assertionConsumerServices: given, ...rest }: Given) => ({
   ...rest,
   ...(given && { assertionConsumerServices: given.map((service, place) => ({ ...service, index: service.index ?? place })) }),
 });
 
-/** Members of a seed: settings of tenants' entities, and service providers of the tenants that they name, or of the instance. */
+/** Schema of the seed: settings of tenants' entities, and service providers of tenants or of the instance. */
 export const seedForm = Type.Object(
   {
     entities: optional(Type.Array(Type.Object({ tenant: Type.String(), wantAuthnRequestsSigned: Type.Boolean() }, strict))),

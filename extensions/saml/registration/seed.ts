@@ -1,6 +1,7 @@
 /**
- * Service providers of the option `seed`: under `extensions.saml.serviceProviders`, each with its id, and the name of its tenant unless it is of the instance.
- * Metadata is given as text, because no start waits for what others publish. Settings of tenants' entities are under `extensions.saml.entities`.
+ * Service providers in the option `seed`, under `extensions.saml.serviceProviders`. Each has its id, and the name of its tenant unless it belongs to the
+ * instance. Metadata is given as text, because a start must not depend on another server. Settings of tenants' entities are under
+ * `extensions.saml.entities`.
  */
 import { ConfigError, defineSeed, type ExtensionContext, type ExtensionSeed, IdpError } from '../../../lib/extension-door.js';
 import { entitySettings, type Settings } from '../entities/settings.js';
@@ -32,7 +33,7 @@ export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Part
       const ofServiceProviders = seeded.map(({ id, tenant, metadata, allowedTenants, ...rest }, index) => {
         const owner = tenant === undefined ? context.records.ofInstance : tenantId(tenant);
         const given = { ...indexed(rest), ...(allowedTenants && { allowedTenants: allowedTenants.map(tenantId) }) };
-        // A start does not fail because time passed.
+        // Metadata that has expired must not fail a start.
         const expected = { entityId: given.entityId, overridden: new Set(Object.keys(given)), mayBeOver: true };
         const { source: _, ...fields } = asOptionProblem(`serviceProviders[${index}]`, () => {
           if (tenant !== undefined && !tenantEntities) refuse([{ path: '/tenant', expected: 'nothing, because tenantEntities is false' }]);
@@ -43,7 +44,7 @@ export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Part
           );
         });
         const place = { owner, id };
-        // Not before it is written, because the seed may make the connection too.
+        // Checked before the write, because the same seed may create the connection.
         const checkIdp = ({ idp }: { readonly idp?: unknown }) =>
           asOptionProblem(`serviceProviders[${index}]`, () => checkReferences(typeof idp === 'string' ? { idp } : {}, owner, context));
         return {
@@ -65,7 +66,7 @@ export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Part
     },
   });
 
-/** Settings of a tenant's entity, as a record of the seed. */
+/** Returns the settings of a tenant's entity as a record of the seed. */
 function entityPiece(
   { tid, wantAuthnRequestsSigned }: { readonly tid: string; readonly wantAuthnRequestsSigned: boolean },
   index: number,
@@ -86,7 +87,7 @@ function entityPiece(
   };
 }
 
-/** Returns the result of writing a record of the seed. An invalid record is a problem with the options. */
+/** Returns the result of writing a record of the seed. An invalid record throws a ConfigError about the options. */
 function asOptionProblem<Made>(place: string, make: () => Made): Made {
   try {
     const made = make();

@@ -1,16 +1,16 @@
-/** Other spellings of what administrators write: the URIs of SAML for names of this service, and white space around addresses. */
+/** Other spellings that administrators use: URIs of SAML instead of names of this service, and white space around addresses. */
 import { ownMember } from '../../../lib/extension-door.js';
 import { bindingOf } from '../messages/inbound.js';
 import { nameIdFormatOf } from '../messages/name-id.js';
 
-/** Returns a text in the spelling of the schema, or undefined for a text without one meaning. */
+/** Returns a text in the spelling of the schema. Undefined: the text has no meaning, or more than one. */
 type Respell = (text: string) => string | undefined;
 interface Spellings {
   readonly [member: string]: Respell | Spellings;
 }
 
 const trimmed: Respell = (text) => text.trim();
-/** @see SAML Core §8.2 */
+/** Returns the name of a format of attribute names. @see SAML Core §8.2 */
 const attributeFormat: Respell = (text) =>
   /^(?:urn:oasis:names:tc:SAML:2\.0:attrname-format:)?(uri|basic|unspecified)$/i.exec(text.trim())?.[1]?.toLowerCase();
 
@@ -23,7 +23,7 @@ const bodySpellings: Spellings = {
   attributes: { format: attributeFormat },
 };
 
-/** Returns the body with the names and addresses that its schema expects. What has no meaning, or more than one, stays, so that the schema refuses it. */
+/** Returns the body with the names and addresses that its schema expects. A text without exactly one meaning stays, so that the schema refuses it. */
 export const respelled = (body: unknown): unknown => within(body, bodySpellings);
 
 function within(value: unknown, spellings: Spellings): unknown {

@@ -1,4 +1,4 @@
-/** Service providers as they are written: by the admin API, by a seed, and when their metadata is read anew. */
+/** Writes of service providers: by the admin API, by the seed, and by a refresh of metadata. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Attribution, DAY_MS, type ExtensionContext, IdpError } from '../../../lib/extension-door.js';
 import { expiriesOf } from '../service-providers/certificates.js';
@@ -6,17 +6,17 @@ import { type ServiceProvider, type ServiceProviderFields, serviceProviders } fr
 import type { Registered } from './registrar.js';
 
 export interface Place {
-  /** Whose it is: a tenant's id, or `ofInstance`. */
+  /** Owner of the service provider: a tenant's id, or `ofInstance`. */
   readonly owner: string;
   readonly id: string;
 }
 
 export interface ServiceProviderWrites {
-  /** @throws IdpError `conflict` where the owner has one with the entityID; `invalid_record` */
+  /** Stores a new service provider. @throws IdpError `conflict` if the owner has another one with the entityID; `invalid_record` */
   create(place: Place, registered: Registered, by: Attribution): Promise<ServiceProvider>;
-  /** @param change may run again when another write came between. @throws IdpError `not_found`, `invalid_record` */
+  /** Changes a service provider. @param change is called again after a concurrent write. @throws IdpError `not_found`, `invalid_record` */
   update(place: Place, change: (row: ServiceProvider) => ServiceProvider, by?: Attribution): Promise<ServiceProvider>;
-  /** @throws IdpError `not_found` */
+  /** Removes a service provider. @throws IdpError `not_found` */
   remove(place: Place, by: Attribution): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export function createWrites({ records: { collection }, service: { now } }: Exte
   };
 }
 
-/** What listeners hear of when it changes: not that metadata was read again, and said the same. */
+/** Returns the members whose change raises an event. A refresh that changed nothing raises none. */
 function announcedPart({
   source,
   refreshAt: _,
@@ -69,14 +69,14 @@ function announcedPart({
   return { ...rest, url, overridden };
 }
 
-/** With the instants that jobs and health look for. One that is disabled is not read anew, and worries nobody. */
+/** Sets the instants that jobs and health search by. A disabled service provider has none: its metadata is not refreshed, and health does not report it. */
 function withDueTimes<Fields extends ServiceProviderFields>(now: number, given: Fields, before?: ServiceProviderFields): Fields {
   const { refreshAt, failingSince, expiresAt: _, ...fields } = given;
   const { status, source, signingCertificates, encryptionCertificate } = given;
   if (status !== 'active') return fields as Fields;
   const isReadAnew = source?.url !== undefined;
   const wasRead = source?.readAt !== before?.source?.readAt;
-  // Not all at once, where many were registered at once.
+  // Spreads refreshes, because many service providers may be registered at the same time.
   const isNext = new Date(now + DAY_MS * (0.9 + 0.1 * Math.random()));
   const due = wasRead ? isNext : (refreshAt ?? new Date(now));
   const runsOut = [

@@ -1,16 +1,16 @@
-/** Service providers that are active, by id and by entityID. One that is disabled is unknown here, to whoever asks. */
+/** Active service providers, by id and by entityID. A disabled service provider counts as unknown. */
 import type { Awaitable, ExtensionContext } from '../../../lib/extension-door.js';
 import { awaited } from '../awaited.js';
 import { type ServiceProvider, serviceProviders } from './records.js';
 
 export interface ActiveServiceProviders {
-  /** As it was within a second; a promise only if it is not at hand. */
+  /** Returns the service provider, at most a second old. The answer is a promise only if the cache does not have it. */
   get(id: string): Awaitable<ServiceProvider | undefined>;
-  /** The one that the owner's entity knows under this entityID, as it was within a second. @param owner a tenant's id, or `ofInstance` */
+  /** Returns the service provider with an entityID at the owner's entity, at most a second old. @param owner a tenant's id, or `ofInstance` */
   byEntityId(owner: string, entityId: string): Awaitable<ServiceProvider | undefined>;
 }
 
-/** Characters of an entityID, and of an id: nobody has one that is longer. @see SAML Core §8.3.6 */
+/** Characters of an entityID, and of an id, at most. Longer ones are unknown without a look-up. @see SAML Core §8.3.6 */
 const MOST_ENTITY_ID = 1024;
 const MOST_ID = 100;
 

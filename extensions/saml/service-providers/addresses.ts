@@ -1,10 +1,10 @@
-/** Addresses of service providers, to which browsers are sent with assertions, and from which metadata is read. */
+/** Rules for URLs of service providers: those that get assertions, and those that publish metadata. */
 import { canParseUrl, isHttpsOrLocal } from '../../../lib/extension-door.js';
 
-/** Characters that a URL has percent-encoded only. @see RFC 3986 §2.2 */
+/** Characters that a URL must percent-encode. @see RFC 3986 §2.2 */
 const strange = /[^!-~]|["<>\\^`{|}]/;
 
-/** What an address is to be instead, where it is none that browsers are sent to; undefined where it is one. */
+/** Returns what an address must be. Undefined: browsers may be sent to it. */
 export function addressProblem(address: string, production: boolean): string | undefined {
   if (address.length > 1024) return 'at most 1024 characters';
   if (strange.test(address) || !canParseUrl(address)) return 'an absolute URL, with other characters percent-encoded';

@@ -1,4 +1,7 @@
-/** Certificates of service providers, of which the key counts alone: neither issuer nor dates say whether it is theirs. @see SAML V2.0 Metadata Interoperability Profile §2.6.1 */
+/**
+ * Certificates of service providers. Only the key counts: neither the issuer nor the dates say whose certificate it is. @see SAML V2.0 Metadata
+ * Interoperability Profile §2.6.1
+ */
 import { type KeyObject, X509Certificate } from 'node:crypto';
 
 export interface ReadCertificate {
@@ -9,7 +12,7 @@ export interface ReadCertificate {
 }
 
 const curves: ReadonlySet<string | undefined> = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
-/** Bits of an RSA modulus: one that is larger makes each signature dear to verify. */
+/** Bits of an RSA modulus. A larger key makes each verification slow. */
 const LEAST_RSA = 2048;
 const MOST_RSA = 8192;
 
@@ -42,7 +45,7 @@ function firstValue(der: Buffer): Buffer {
   return der.subarray(0, size);
 }
 
-/** @param text PEM, or DER in base64. @returns what it is to be instead, where it is none that is taken. */
+/** Reads a certificate. @param text PEM, or DER in base64. @returns what the text must be, if it is not an accepted certificate */
 export function readCertificate(text: string): ReadCertificate | string {
   const read = base64In(text);
   if (typeof read === 'string') return read;
@@ -69,13 +72,13 @@ function keyProblem({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject)
   if (asymmetricKeyType === 'ec' && curves.has(namedCurve)) return undefined;
   if (asymmetricKeyType !== 'rsa') return 'a certificate with an RSA key, or an EC key on P-256, P-384 or P-521';
   if (modulusLength < LEAST_RSA || modulusLength > MOST_RSA) return `a certificate with an RSA key of ${LEAST_RSA} to ${MOST_RSA} bits`;
-  // With the exponent 1, everybody signs.
+  // With the exponent 1, anybody can sign.
   if (publicExponent < 3n || publicExponent > 0xffff_ffffn || publicExponent % 2n === 0n)
     return 'a certificate with an RSA key whose exponent is odd, at least 3 and below 2^32';
   return undefined;
 }
 
-/** When the certificates of a record run out. @param certificates DER in base64 */
+/** Returns when the certificates of a record expire. @param certificates DER in base64 */
 export const expiriesOf = (certificates: readonly string[]): readonly Date[] =>
   certificates.flatMap((certificate) => {
     const read = readCertificate(certificate);

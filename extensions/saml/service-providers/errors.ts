@@ -1,4 +1,4 @@
-/** What is answered where a service provider, or its metadata, cannot be taken. */
+/** Errors of service providers and of their metadata, and the faults that they list. */
 import { defineErrors, IdpError } from '../../../lib/extension-door.js';
 
 export const errors = defineErrors({
@@ -21,23 +21,23 @@ export const errors = defineErrors({
   },
 });
 
-/** What faults of metadata point to that was read by its URL. */
+/** Path that faults have if the metadata was read from its URL. */
 export const METADATA_URL = '/metadataUrl';
 
-/** Where something is wrong, and what it is to be. */
+/** An invalid place, and what it must be. */
 export interface Fault {
-  /** In a record a JSON pointer; in metadata the element. */
+  /** JSON pointer in a record; name of the element in metadata. */
   readonly path: string;
   readonly expected: string;
 }
 
-/** @throws IdpError `invalid_record` with all of them, where there is one. */
+/** Refuses a record that has faults. @throws IdpError `invalid_record` with all faults, if there is one */
 export function refuse(faults: readonly Fault[]): void {
   const [first] = faults;
   if (first) throw new IdpError('invalid_record', { ...first, problems: faults });
 }
 
-/** In one line, for a record of what went wrong. */
+/** Returns an error in one line, which the record of the service provider stores. */
 export function reasonOf(error: IdpError): string {
   const { problems, path, expected, reason } = error.details as Partial<Fault> & {
     readonly problems?: readonly Fault[];

@@ -1,10 +1,10 @@
-/** What becomes of service providers, told to listeners. */
+/** Events of service providers. */
 import type { EventName } from '../../../lib/extension-door.js';
 
 declare module '../../../lib/extension-door.js' {
   interface EventMap {
     ServiceProviderCreated: { readonly AggregateId: string };
-    /** By an administrator, by a seed, or because its metadata says something else. */
+    /** Raised for a change by an administrator, by a seed, or by a refresh of metadata that changed it. */
     ServiceProviderUpdated: { readonly AggregateId: string };
     ServiceProviderRemoved: { readonly AggregateId: string };
   }

@@ -1,6 +1,6 @@
 /**
- * NameIDs that the administrators of a tenant decide. At a service provider of all tenants, users of two tenants may have the same NameID, and each could sign
- * in as the other.
+ * Uniqueness of NameIDs that administrators of a tenant decide. At a service provider of all tenants, users of two tenants may have the same NameID. Each
+ * could then sign in as the other.
  */
 import type { ExtensionContext } from '../../../lib/extension-door.js';
 import type { ServiceProvider } from './records.js';
@@ -9,7 +9,7 @@ interface Named extends Pick<ServiceProvider, 'tid' | 'allowedTenants'> {
   readonly nameId: Pick<ServiceProvider['nameId'], 'format' | 'claim'>;
 }
 
-/** Whether users of two tenants may have the same NameID at the service provider. Tenants that it names in `allowedTenants` trust each other. */
+/** Whether users of two tenants may have the same NameID at the service provider. Tenants in `allowedTenants` trust each other, so they do not count. */
 export function mayShareNames(
   { tid, nameId: { format, claim }, allowedTenants }: Named,
   { records: { ofInstance } }: Pick<ExtensionContext, 'records'>,

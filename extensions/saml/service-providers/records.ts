@@ -1,8 +1,8 @@
 /**
- * Service providers: whom the service speaks SAML with. `records` is how they are kept, of the instance or of a tenant; `activeServiceProviders` finds the active ones by id
- * and by entityID; `addresses` and `certificates` say what those may be; `errors` and `events` are what callers and listeners are told.
+ * Registered service providers. `records` is how they are stored, for the instance or a tenant. `active-service-providers` finds them by id and by
+ * entityID. `addresses`, `certificates` and `name-id-uniqueness` have rules for their members. `errors` and `events` have what callers and listeners get.
  *
- * They are written in `registration/`, by administrators, seeds and their own metadata.
+ * `registration/` writes them for administrators, seeds and refreshed metadata.
  */
 import { defineCollection, type ExtensionRow, line, oneOf, recordForms, type Static, strict, Type } from '../../../lib/extension-door.js';
 
@@ -18,39 +18,42 @@ export const MAX_RELAY_STATE_BYTES = 2048;
 export const nameIdFormats = ['persistent', 'transient', 'emailAddress', 'unspecified'] as const;
 export type NameIdFormat = (typeof nameIdFormats)[number];
 
-/** What an administrator says of a service provider, or its metadata. */
+/** Members that an administrator or metadata decides. */
 export const serviceProviderFields = {
   name: name(),
   status: oneOf(['active', 'disabled']),
   /** Unique among the service providers of the same owner. */
   entityId: uri(),
-  /** Where responses go, by POST. A request that names none is answered at the first with `isDefault`, else at the first that does not deny it, else at the first. @see SAML Metadata §2.4.4 */
+  /**
+   * URLs that get Responses, by POST. A request that names none gets the first with `isDefault: true`, else the first without `isDefault`, else the first.
+   * @see SAML Metadata §2.4.4
+   */
   assertionConsumerServices: Type.Array(
     Type.Object({ url: uri(), index: Type.Integer({ minimum: 0, maximum: 65_535 }), isDefault: optional(Type.Boolean()) }, strict),
     { minItems: 1, maxItems: 50 },
   ),
-  /** Where logout messages go; `responseUrl` is for responses, where they go elsewhere. */
+  /** URLs that get logout messages. `responseUrl` gets LogoutResponses if it differs from `url`. */
   singleLogoutServices: Type.Array(
     Type.Object({ binding: oneOf(['redirect', 'post']), url: uri(), responseUrl: optional(uri()) }, strict),
     { maxItems: 10 },
   ),
-  /** Each is tried: a service provider that rotates its key has two. */
+  /** Certificates that verify messages. Each is tried, because a service provider that rotates its key has two. */
   signingCertificates: Type.Array(certificate(), { maxItems: 10, uniqueItems: true }),
   requireSignedRequests: Type.Boolean(),
-  /** Assertions are encrypted to it where `encryption` is not `none`. */
+  /** Certificate that assertions are encrypted to, unless `encryption` is `none`. */
   encryptionCertificate: optional(certificate()),
   encryption: oneOf(['none', 'aes128-gcm', 'aes256-gcm']),
   signAssertion: Type.Boolean(),
   signResponse: Type.Boolean(),
   /**
-   * `claim` is the value of a NameID that is neither persistent nor transient. `ifAnotherIsAsked` says whether a request for another format
-   * is refused, which is the default, or answered with the registered format.
+   * `claim` names the claim whose value is the NameID, for formats other than persistent and transient. `ifAnotherIsAsked` decides about requests for
+   * another format: `refuse`, the default, or `answer` with the registered format.
    */
   nameId: Type.Object(
     { format: oneOf(nameIdFormats), claim: optional(name()), ifAnotherIsAsked: optional(oneOf(['refuse', 'answer'])) },
     strict,
   ),
-  /** Nothing else is released. Without `format`, names have the format of URIs where they are URIs, else `basic`. */
+  /** Released attributes; no other claim is released. Without `format`, a name that is a URI has the format `uri`, and any other name `basic`. */
   attributes: Type.Array(
     Type.Object(
       { name: name(), claim: name(), format: optional(oneOf(['uri', 'basic', 'unspecified'])), friendlyName: optional(name()) },
@@ -58,37 +61,37 @@ export const serviceProviderFields = {
     ),
     { maxItems: 100 },
   ),
-  /** Of a service provider of the instance: tenants whose users may sign in; absent: all. */
+  /** Tenants whose users may sign in, for a service provider of the instance; absent: all. */
   allowedTenants: optional(Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 1000, uniqueItems: true })),
   requireMfa: Type.Boolean(),
-  /** The sign-in method, or the connection, that people have to sign in by; absent: any. */
+  /** Sign-in method or connection that users must use; absent: any. */
   idp: optional(Type.String({ minLength: 1, maxLength: 200, pattern: '^[!-~]+$' })),
-  /** The look of the sign-in pages, over that of the tenant. */
+  /** Styles of the sign-in pages, which override those of the tenant. */
   styles: recordForms.client.properties.styles,
-  /** A sign-in that begins here, without a request; `relayState` goes along where the link names none. */
+  /** Whether a sign-in may start here, without an AuthnRequest. `relayState` is sent if the link names none. */
   idpInitiated: Type.Object({ isAllowed: Type.Boolean(), relayState: optional(Type.String({ maxLength: MAX_RELAY_STATE_BYTES })) }, strict),
-  /** Seconds until `SessionNotOnOrAfter`; absent: none is said. */
+  /** Seconds until `SessionNotOnOrAfter`; absent: no end is stated. */
   sessionLifetimeSeconds: optional(Type.Integer({ minimum: 60, maximum: 2_592_000 })),
-  /** `allow`: signs in who acts as somebody else, too. */
+  /** Whether impersonated users may sign in. */
   impersonation: oneOf(['allow', 'refuse']),
 };
 
-/** Metadata that its members came from. */
+/** Metadata that members of the record came from. */
 const Source = Type.Object(
   {
-    /** Where it is read anew, daily. */
+    /** URL that the metadata is refreshed from, once a day. */
     url: optional(uri()),
-    /** Members that an administrator gave, which metadata does not replace. */
+    /** Members that an administrator gave. Metadata does not replace them. */
     overridden: Type.Array(Type.String()),
-    /** When it was read, in the form that its members came from. */
+    /** Instant at which the metadata in use was read. */
     readAt: Type.String(),
-    /** `validUntil` of it. */
+    /** `validUntil` of the metadata. */
     validUntil: optional(Type.String()),
-    /** What in it has no effect here. */
+    /** Parts of the metadata that have no effect here. */
     notes: Type.Array(Type.String()),
     /** Invalid parts that are left out. */
     warnings: optional(Type.Array(Type.Object({ path: Type.String(), reason: Type.String() }, strict))),
-    /** Why the last attempt to read it anew changed nothing. */
+    /** Reason why the last refresh failed. */
     problem: optional(Type.String()),
   },
   strict,
@@ -98,11 +101,11 @@ const ServiceProviderRow = Type.Object(
   {
     ...serviceProviderFields,
     source: optional(Source),
-    /** When its metadata is due to be read anew. */
+    /** Instant of the next refresh of metadata. */
     refreshAt: optional(Type.Date()),
-    /** Since when its metadata could not be read anew. */
+    /** Instant of the first failed refresh since the last one that succeeded. */
     failingSince: optional(Type.Date()),
-    /** When the first of what it was registered with runs out: its metadata, its encryption certificate, the last of its signing certificates. */
+    /** Earliest end of what the registration needs: the metadata, the encryption certificate, or the last signing certificate. */
     expiresAt: optional(Type.Date()),
     createdAt: Type.String(),
     updatedAt: Type.String(),
@@ -125,8 +128,8 @@ export const serviceProviders = defineCollection({
   },
 });
 
-/** Of the names that service providers have as applications. */
+/** Prefix of the client ids of service providers. */
 export const CLIENT_PREFIX = 'saml:';
 
-/** The id of the application that a service provider is to the sign-in. */
+/** Returns the client id of a service provider in the sign-in. */
 export const clientIdOf = ({ id }: Pick<ServiceProvider, 'id'>): string => CLIENT_PREFIX + id;
