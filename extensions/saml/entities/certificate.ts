@@ -1,18 +1,18 @@
-/** Keys with the self-signed certificates that service providers know them by. Node reads X.509 and cannot write it: `@peculiar/x509`, an optional peer, does. */
+/** Keys and their self-signed certificates. Node reads X.509 but cannot write it, so the optional peer `@peculiar/x509` does. */
 import { KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type { Signer } from '../xml/sign.js';
 
-/** `@peculiar/x509` needs the second, a polyfill, before it loads. */
+/** Optional peers. `reflect-metadata` is a polyfill that must load before `@peculiar/x509`. */
 const PEERS = ['@peculiar/x509', 'reflect-metadata'];
 const ALGORITHM = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) };
 const YEARS = 10;
-/** Milliseconds that a certificate is valid before it was made, because the clocks of service providers may be behind. */
+/** Milliseconds that a certificate is valid before its creation, because the clocks of service providers may be behind. */
 const EARLY_MS = 3_600_000;
 /** @see RFC 5280 appendix A.1, ub-common-name */
 const LONGEST_NAME = 64;
 
-/** Packages that are not installed, and without which no key can be made. */
+/** Returns the packages that are missing to create a key. */
 export function missingPeers(): readonly string[] {
   const { resolve } = createRequire(import.meta.url);
   return PEERS.filter((peer) => {
@@ -32,14 +32,14 @@ export interface CertifiedKey {
   readonly certificate: string;
 }
 
-/** Makes an RSA key of 2048 bits, and its certificate for ten years. @param name of the subject @param now milliseconds since the epoch */
+/** Creates an RSA key of 2048 bits, and its certificate for ten years. @param name of the subject @param now milliseconds since the epoch */
 export async function createCertifiedKey(name: string, now: number): Promise<CertifiedKey> {
   if (!('getMetadata' in Reflect)) await import('reflect-metadata');
   const { KeyUsageFlags, KeyUsagesExtension, SubjectKeyIdentifierExtension, X509CertificateGenerator } = await import('@peculiar/x509');
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const until = new Date(now);
   until.setUTCFullYear(until.getUTCFullYear() + YEARS);
-  // Positive, and not shortened by zeros at its start. @see RFC 5280 §4.1.2.2
+  // Positive, and without zeros at its start, which DER would remove. @see RFC 5280 §4.1.2.2
   const serialNumber = `4${randomBytes(16).toString('hex').slice(1)}`;
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber,
@@ -56,10 +56,10 @@ export async function createCertifiedKey(name: string, now: number): Promise<Cer
   };
 }
 
-/** @param certificate DER in base64. */
+/** Parses a certificate. @param certificate DER in base64 */
 export const x509Of = (certificate: string): X509Certificate => new X509Certificate(Buffer.from(certificate, 'base64'));
 
-/** @param key a private RSA key, parsed: a PEM would be parsed by each signature. */
+/** Creates a signer. @param key a parsed private RSA key, because each signature would parse a PEM again */
 export const createSigner = (key: KeyObject, certificate: string): Signer => ({
   certificate,
   sign: (data) => sign('sha256', Buffer.from(data), key).toString('base64'),

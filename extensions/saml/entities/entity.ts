@@ -1,13 +1,13 @@
 /**
- * Whom service providers trust: the instance, at `/idp/saml`, and each tenant, at `/idp/saml/t/{tid}`, because many products take one entityID for all
- * their customers. All sign with the same key.
+ * Entities that service providers trust: the instance, at `/idp/saml`, and each tenant, at `/idp/saml/t/{tid}`. Tenants are entities because many products
+ * take one entityID for all their customers. All entities sign with the same key.
  */
 import type { ExtensionContext } from '../../../lib/extension-door.js';
 
 export interface Entity {
-  /** Of whom its service providers are: a tenant, or `ofInstance`. */
+  /** Owner of its service providers: a tenant's id, or `ofInstance`. */
   readonly owner: string;
-  /** The tenant that its sign-ins are pinned to; absent at the instance. */
+  /** Tenant whose users may sign in at the entity; absent for the instance. */
   readonly tid?: string;
   /** @default the URL of its metadata */
   readonly entityId: string;
@@ -16,7 +16,7 @@ export interface Entity {
   readonly sloUrl: string;
 }
 
-/** @param entityId of the instance, where the operator names it otherwise than by the URL of its metadata. */
+/** Parts of the context that entities need. */
 interface EntityContext {
   readonly service: Pick<ExtensionContext['service'], 'url' | 'own'>;
   readonly records: Pick<ExtensionContext['records'], 'ofInstance'>;
@@ -31,7 +31,7 @@ export function createEntities({ service: { url, own }, records: { ofInstance } 
   const instanceUrls = urlsBelow(`${own}/saml`);
   const instance: Entity = { owner: ofInstance, entityId: entityId ?? instanceUrls.metadataUrl, ...instanceUrls };
   return {
-    /** @param owner a tenant's id, or `ofInstance`. */
+    /** Returns the entity of an owner. @param owner a tenant's id, or `ofInstance` */
     ofOwner(owner: string): Entity {
       if (owner === ofInstance) return instance;
       const urls = urlsBelow(`${own}/saml/t/${encodeURIComponent(owner)}`);

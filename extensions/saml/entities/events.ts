@@ -1,13 +1,13 @@
-/** Events of entities: changes of the keys that sign SAML messages, whose aggregate is the key, and of the settings of a tenant's entity. */
+/** Events of entities. The aggregate of a signing key's events is the key; the aggregate of a setting's event is the tenant. */
 
 declare module '../../../lib/extension-door.js' {
   interface EventMap {
-    /** There is another key: the first, which signs at once, or the next, which is published. */
+    /** A key was added: the first key, which signs immediately, or the next key, which metadata publishes. */
     SamlSigningKeyAdded: { readonly AggregateId: string; readonly State: 'active' | 'next' };
-    /** The key signs from now on; the one before is retiring, and published until it is removed. */
+    /** The key signs from now on. The previous key is retiring, and stays in metadata until it is removed. */
     SamlSigningKeyActivated: { readonly AggregateId: string; readonly PreviousKeyId: string };
     SamlSigningKeyRemoved: { readonly AggregateId: string };
-    /** The aggregate is the tenant. */
+    /** The settings of a tenant's entity changed. The aggregate is the tenant. */
     SamlEntityUpdated: { readonly AggregateId: string; readonly WantAuthnRequestsSigned: boolean };
   }
 }

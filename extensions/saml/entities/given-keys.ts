@@ -1,4 +1,4 @@
-/** Keys that the options give, and whether they hold. */
+/** Signing keys in the options, and their checks. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { ReportProblem } from '../../../lib/extension-door.js';
 import type { Signer } from '../xml/sign.js';
@@ -6,7 +6,7 @@ import { createSigner } from './certificate.js';
 import type { PublishedKey, SamlKeyPair } from './published-keys.js';
 
 const SMALLEST_BITS = 2048;
-/** Milliseconds by which the clock of this node may be off. The time that all nodes share is known once the stores are open. */
+/** Milliseconds that the clock of this node may be off. The time that all nodes share is unknown until the stores are open. */
 const CLOCK_MS = 60_000;
 
 const derOf = ({ raw }: X509Certificate): string => raw.toString('base64');
@@ -27,7 +27,9 @@ function certificateOf(pem: unknown): X509Certificate | undefined {
   }
 }
 
-/** The first signs; all are published. A key is named by the hash of its certificate, since no row names it. */
+/**
+ * Returns the keys of the options. The first one signs; metadata has all of them. The id of a key is the hash of its certificate, because no row has one.
+ */
 export function givenKeys(pairs: readonly SamlKeyPair[]): { readonly keys: readonly PublishedKey[]; readonly signer: Signer } {
   const keys = pairs.map(({ certificate }, index): PublishedKey => {
     const read = new X509Certificate(certificate);
@@ -40,7 +42,7 @@ export function givenKeys(pairs: readonly SamlKeyPair[]): { readonly keys: reado
   return { keys, signer: createSigner(createPrivateKey(first.key), active.certificate) };
 }
 
-/** Tells all that is wrong with the keys. */
+/** Reports every invalid key. */
 export function checkGivenKeys(pairs: unknown, report: ReportProblem): void {
   if (!Array.isArray(pairs) || pairs.length === 0) {
     report({ path: ['keys'], expected: 'a list of keys with their certificates, the one that signs first: [{ key, certificate }]' });

@@ -1,4 +1,4 @@
-/** The keys of the instance as they are kept: one row, so that each change of them is made as a whole or not at all. */
+/** Stored keys of the instance. All are in one row, so that each change is atomic. */
 import {
   defineCollection,
   defineErrors,
@@ -19,7 +19,7 @@ const StoredKey = Type.Object(
     state: oneOf(['active', 'next', 'retiring']),
     /** DER in base64. */
     certificate: Type.String({ minLength: 1 }),
-    /** The private key as PKCS #8 in PEM, sealed. */
+    /** Private key as PKCS #8 in PEM, encrypted. */
     sealed: Type.String({ minLength: 1 }),
     createdAt: Type.String(),
     activatedAt: Type.Optional(Type.String()),
@@ -42,21 +42,21 @@ export const keyErrors = defineErrors({
 
 type Keys = Pick<KeyRing, 'keys'>;
 
-/** @throws IdpError `not_found` */
+/** Returns a key. @throws IdpError `not_found` */
 export function keyOf({ keys }: Keys, id: string): StoredKey {
   const key = keys.find((each) => each.id === id);
   if (key === undefined) throw new IdpError('not_found');
   return key;
 }
 
-/** The one that signs. */
+/** Returns the key that signs. */
 export function activeOf({ keys }: Keys): StoredKey {
   const active = keys.find(({ state }) => state === 'active');
   if (active === undefined) throw new IdpError('record_unreadable', { record: 'saml.keys' });
   return active;
 }
 
-/** @throws IdpError `saml_next_key_exists`, `saml_key_limit` */
+/** Adds the next key. @throws IdpError `saml_next_key_exists`, `saml_key_limit` */
 export function withNext<Row extends Keys>(row: Row, next: StoredKey): Row {
   if (row.keys.some(({ state }) => state === 'next')) throw keyErrors('saml_next_key_exists');
   if (row.keys.length >= MOST_KEYS) throw keyErrors('saml_key_limit');
@@ -64,7 +64,8 @@ export function withNext<Row extends Keys>(row: Row, next: StoredKey): Row {
 }
 
 /**
- * @param isUrgent whether the key may sign before all who keep metadata as long as it says could have seen the key.
+ * Activates a key.
+ * @param isUrgent whether the key may sign before every cache of the metadata has expired, so that some service providers do not know the key yet
  * @throws IdpError `not_found`, `key_not_announced`
  */
 export function withActive<Row extends Keys>(row: Row, id: string, now: Date, isUrgent: boolean): Row {
@@ -83,7 +84,7 @@ export function withActive<Row extends Keys>(row: Row, id: string, now: Date, is
 
 const withoutRetirement = ({ retiredAt: _, ...key }: StoredKey): StoredKey => key;
 
-/** @throws IdpError `not_found`, `saml_key_active` */
+/** Removes a key. @throws IdpError `not_found`, `saml_key_active` */
 export function withoutKey<Row extends Keys>(row: Row, id: string): Row {
   if (keyOf(row, id).state === 'active') throw keyErrors('saml_key_active');
   return { ...row, keys: row.keys.filter((key) => key.id !== id) };

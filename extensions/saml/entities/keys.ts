@@ -1,4 +1,4 @@
-/** Keys that sign SAML messages: those of the options, else those that the service makes and keeps, and an administrator replaces. */
+/** Keys that sign SAML messages: those of the options, else stored keys that the service creates and administrators rotate. */
 import { createPrivateKey } from 'node:crypto';
 import {
   type Attribution,
@@ -17,35 +17,40 @@ import { givenKeys } from './given-keys.js';
 import { activeOf, type KeyRing, keyOf, keyRings, type StoredKey, withActive, withNext, withoutKey } from './key-ring.js';
 import type { PublishedKey, SamlKeyPair } from './published-keys.js';
 
-/** A key without its private part. A key of the options has no times. */
+/** A key without its private part. A key of the options has no instants. */
 export type SamlKey = PublishedKey & Partial<Pick<StoredKey, 'createdAt' | 'activatedAt' | 'retiredAt'>>;
 
-/** Keys as one row has them; nodes agree within a second. Keys of the options are changed there: operations throw IdpError `keys_given`. */
+/** Signing keys. All nodes agree on stored keys within a second. Changes of keys that the options give throw IdpError `keys_given`. */
 export interface SamlKeys {
-  /** Before the service answers: makes the first key, and seals keys anew whose secret is not the newest. A key that cannot be read is logged. */
+  /**
+   * Runs before the service answers. Creates the first key, and encrypts keys again if their secret is not the newest. Logs keys that cannot be decrypted.
+   */
   start(): Promise<void>;
-  /** By the active key; a promise only if it is not at hand. @throws IdpError `undecipherable`, because no other key may stand in for it */
+  /**
+   * Returns the signer of the active key. The answer is a promise only if the cache does not have the row.
+   * @throws IdpError `undecipherable`, because no other key may replace the active key
+   */
   signer(): Awaitable<Signer>;
-  /** Those in metadata; a promise only if they are not at hand. */
+  /** Returns the keys for metadata. The answer is a promise only if the cache does not have the row. */
   published(): Awaitable<readonly PublishedKey[]>;
-  /** As they are stored now. */
+  /** Returns the keys as they are stored now. */
   list(): Promise<readonly SamlKey[]>;
-  /** Makes the next key. @throws IdpError `saml_next_key_exists`, `saml_key_limit` */
+  /** Creates the next key. @throws IdpError `saml_next_key_exists`, `saml_key_limit` */
   add(id: string, by: Attribution): Promise<SamlKey>;
   /**
-   * Lets the next key sign, or one that is retiring again. @param isUrgent whether service providers may learn of the key too late
+   * Activates the next key, or a retiring key again. @param isUrgent whether the key may sign before all service providers can know it
    * @throws IdpError `not_found`, `key_not_announced`
    */
   activate(id: string, isUrgent: boolean, by: Attribution): Promise<SamlKey>;
-  /** @throws IdpError `not_found`, `saml_key_active` */
+  /** Removes a key. @throws IdpError `not_found`, `saml_key_active` */
   remove(id: string, by: Attribution): Promise<void>;
-  /** For the health of the service. */
+  /** Returns problems of the keys for the health of the service. */
   problems(): Promise<readonly ExtensionProblem[]>;
 }
 
-/** Names the one row. */
+/** Id of the one row. */
 const RING = 'ring';
-/** Milliseconds before its end from which a certificate is a problem. */
+/** Milliseconds before its end from which health reports a certificate. */
 const ENDING_MS = 60 * 86_400_000;
 
 export const createSamlKeys = (context: ExtensionContext, options: { readonly keys?: readonly SamlKeyPair[] | undefined }): SamlKeys =>
@@ -74,7 +79,7 @@ class StoredKeys implements SamlKeys {
   readonly #rows: ExtensionRows<Pick<KeyRing, 'keys'>>;
   readonly #cached: CachedRows<Pick<KeyRing, 'keys'>>;
   readonly #seal: Seal;
-  /** The host of the issuer, which certificates name. */
+  /** Host of the issuer, the subject of certificates. */
   readonly #name: string;
   #opened: { readonly sealed: string; readonly signer: Signer } | undefined;
 
@@ -117,7 +122,7 @@ class StoredKeys implements SamlKeys {
     const before = await this.#stored();
     const existing = before.keys.find((key) => key.id === id);
     if (existing) return view(existing);
-    // A key takes a while to make, so a request that would be refused is refused first.
+    // Refuses early, because a key takes a while to create.
     withNext(before, { ...activeOf(before), id, state: 'next' });
     const next = await this.#createKey(id, 'next');
     const added = { type: 'SamlSigningKeyAdded' as const, data: { AggregateId: id, State: 'next' as const }, by };
@@ -148,12 +153,12 @@ class StoredKeys implements SamlKeys {
     return [...unreadable, ...endingProblems(activeOf(ring), this.#service.now())];
   }
 
-  /** The row as it was within a second, or as it was known last while the store is away. */
+  /** Returns the row, at most a second old, or its last known state while the store is unavailable. */
   #recent(): Awaitable<KeyRing> {
     return awaited(this.#cached.get(RING), (ring) => ring ?? this.#stored());
   }
 
-  /** The row; the first node that misses it makes it. @throws IdpError `record_unreadable` for a row that is there and cannot be read */
+  /** Returns the row. The first node that finds none creates it. @throws IdpError `record_unreadable` for an unreadable row */
   async #stored(): Promise<KeyRing> {
     const stored = await this.#rows.get(RING);
     if (stored) return stored;
@@ -179,7 +184,7 @@ class StoredKeys implements SamlKeys {
     return this.#opened.signer;
   }
 
-  /** @throws IdpError `undecipherable` */
+  /** Decrypts the private key. @throws IdpError `undecipherable` */
   #open({ id, sealed }: StoredKey): string {
     try {
       return this.#seal.open(id, sealed);
@@ -200,7 +205,7 @@ class StoredKeys implements SamlKeys {
 
 const view = ({ sealed: _, ...key }: StoredKey): SamlKey => key;
 
-/** Undefined for a row that cannot be read, because what needs no SAML goes on. */
+/** Returns undefined for an unreadable row, so that the rest of the service works without SAML. */
 async function unlessUnreadable(asking: Awaitable<KeyRing>): Promise<KeyRing | undefined> {
   try {
     return await asking;

@@ -1,4 +1,4 @@
-/** What service providers are told of an entity. @see SAML Metadata §2.4.3 */
+/** Metadata of an entity. @see SAML Metadata §2.4.3 */
 import { createHash } from 'node:crypto';
 import type { Context } from '../../../lib/extension-door.js';
 import { bindingUris } from '../messages/inbound.js';
@@ -9,14 +9,14 @@ import { attribute } from '../xml/write.js';
 import type { Entity } from './entity.js';
 import type { PublishedKey, SigningKeyState } from './published-keys.js';
 
-/** Seconds that service providers may keep metadata: a next key reaches all that refresh it within these. */
+/** Seconds that service providers may cache metadata. Those that refresh it in time know a next key after these seconds. */
 export const CACHE_SECONDS = 86_400;
-/** The same as an `xs:duration`. */
+/** The same lifetime as an `xs:duration`. */
 const CACHE_DURATION = 'P1D';
-/** Seconds that caches on the way may keep it. */
+/** Seconds that HTTP caches may store metadata. */
 const MAX_AGE_SECONDS = 300;
 
-/** Some service providers read the first key alone. */
+/** Order of keys: the active key first, because some service providers read only the first key. */
 const order: readonly SigningKeyState[] = ['active', 'next', 'retiring'];
 
 export interface MetadataOptions {
@@ -24,8 +24,8 @@ export interface MetadataOptions {
 }
 
 /**
- * It is not signed, because whoever trusts a signature needs its key first, and it names no `validUntil`, because a service provider that was given it once must
- * go on working. Without the algorithms, Shibboleth signs with SHA-1.
+ * Writes metadata. It is not signed, because a reader needs the key before it can verify the signature. It has no `validUntil`, because a service provider
+ * that reads it only once must not stop working. It lists algorithms, because Shibboleth signs with SHA-1 without them.
  * @see SAML Metadata Profile for Algorithm Support 1.0
  */
 export function metadataXml(entity: Entity, keys: readonly PublishedKey[], { wantAuthnRequestsSigned }: MetadataOptions): string {
@@ -52,7 +52,7 @@ const keyDescriptor = ({ certificate }: PublishedKey): string =>
   `<md:KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="${ns.ds}"><ds:X509Data><ds:X509Certificate>${certificate}` +
   `</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>`;
 
-/** Answers metadata; 304 to who has it. @see SAML Metadata §4.1.1, appendix A */
+/** Answers metadata, or 304 to a client that has it. @see SAML Metadata §4.1.1, appendix A */
 export function answerMetadata(ctx: Context, xml: string): void {
   ctx.set('ETag', `"${createHash('sha256').update(xml).digest('base64url')}"`);
   ctx.set('Cache-Control', `public, max-age=${MAX_AGE_SECONDS}`);

@@ -1,4 +1,4 @@
-/** Keys that sign SAML messages, in the admin API: how they are replaced, while service providers follow. */
+/** Operations of the admin API on SAML signing keys: how administrators rotate keys while service providers refresh metadata. */
 import { defineOperation, IdpError, instant, type Operation, oneOf, type Static, strict, Type } from '../../../lib/extension-door.js';
 import { x509Of } from './certificate.js';
 import type { SamlKey, SamlKeys } from './keys.js';

@@ -1,9 +1,9 @@
-/** Keys as service providers know them. */
+/** Signing keys as service providers know them. */
 
-/** The active one signs. The next is about to; a retiring one signed before, and may be activated again. */
+/** State of a key. The active key signs, the next key will sign, and a retiring key signed before. A retiring key may be activated again. */
 export type SigningKeyState = 'active' | 'next' | 'retiring';
 
-/** @see SAML Metadata §2.4.1.1 */
+/** A key in metadata. @see SAML Metadata §2.4.1.1 */
 export interface PublishedKey {
   readonly id: string;
   /** DER in base64, without lines. */
@@ -11,10 +11,10 @@ export interface PublishedKey {
   readonly state: SigningKeyState;
 }
 
-/** A key and what service providers know it by, both as PEM. */
+/** A private key and its certificate, both as PEM. */
 export interface SamlKeyPair {
-  /** A private RSA key of 2048 bits or more, without a passphrase. */
+  /** Private RSA key of 2048 bits or more, without a passphrase. */
   readonly key: string;
-  /** The X.509 certificate of the key, which may be self-signed. */
+  /** X.509 certificate of the key, which may be self-signed. */
   readonly certificate: string;
 }

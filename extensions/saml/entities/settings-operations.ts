@@ -1,4 +1,4 @@
-/** The entity of a tenant in the admin API: the values to register at service providers, and the settings of the entity. */
+/** Operations of the admin API on a tenant's entity: the values to register at service providers, and the settings. */
 import { defineOperation, type Operation, type Static, strict, Type } from '../../../lib/extension-door.js';
 import type { Entities } from './entity.js';
 import type { EntitySettings, Settings } from './settings.js';

@@ -1,4 +1,4 @@
-/** Settings of a tenant's entity: requirements of its service providers in addition to the options, which the tenant's administrators set. */
+/** Settings of a tenant's entity: requirements of its service providers in addition to the options. Administrators of the tenant change them. */
 import {
   type Attribution,
   type Awaitable,
@@ -20,14 +20,14 @@ export const entitySettings = defineCollection({ name: 'saml.entities', row: Ent
 
 export interface Settings {
   /**
-   * Whether metadata of the entity asks for signed requests, and others are refused. The answer is at most a second old. An unreadable row counts as true,
-   * because the entity may have required signed requests.
+   * Whether metadata of the entity asks for signed requests, and unsigned requests are refused. The answer is at most a second old. An unreadable row
+   * counts as true, because the entity may have required signed requests.
    * @param owner a tenant's id, or `ofInstance`
    */
   wantsSigned(owner: string): Awaitable<boolean>;
   /** Returns the settings that are stored now. */
   read(tid: string): Promise<EntitySettings>;
-  /** @throws IdpError `invalid_record` for a setting that the options exclude */
+  /** Changes the settings. @throws IdpError `invalid_record` for a setting that the options exclude */
   change(tid: string, change: Partial<EntitySettings>, by: Attribution): Promise<EntitySettings>;
 }
 

@@ -1,8 +1,8 @@
-/** What metadata says of a service provider, and what it may replace of one that is registered. */
+/** Descriptions of service providers, as metadata gives them. */
 import type { Fault } from '../service-providers/errors.js';
 import type { ServiceProviderFields } from '../service-providers/records.js';
 
-/** Members that metadata can give. */
+/** Members of a registration that metadata can give. */
 export const describedMembers = [
   ...(['name', 'assertionConsumerServices', 'singleLogoutServices', 'signingCertificates', 'requireSignedRequests'] as const),
   ...(['encryptionCertificate', 'encryption', 'nameId'] as const),
@@ -21,17 +21,17 @@ export interface Warning {
 export interface ServiceProviderDescription {
   readonly entityId: string;
   readonly members: Partial<Pick<ServiceProviderFields, DescribedMember>>;
-  /** Whether it takes signed assertions alone. @see SAML Metadata §2.4.4 `WantAssertionsSigned` */
+  /** Whether the service provider accepts only signed assertions. @see SAML Metadata §2.4.4 `WantAssertionsSigned` */
   readonly wantsSignedAssertions: boolean;
-  /** ISO 8601; the earliest of its elements. */
+  /** Earliest `validUntil` of the elements, ISO 8601. */
   readonly validUntil?: string;
-  /** What in it has no effect here. */
+  /** Parts of the metadata that have no effect here. */
   readonly notes: readonly string[];
   /** Invalid parts that are left out, because nothing needs them. */
   readonly warnings: readonly Warning[];
 }
 
-/** Metadata that no service provider can be registered with. `path` names the element: `SPSSODescriptor[0]/AssertionConsumerService[1]`. */
+/** Thrown for metadata that no service provider can be registered with. `path` names the element: `SPSSODescriptor[0]/AssertionConsumerService[1]`. */
 export class UnusableMetadata extends Error {
   override readonly name = 'UnusableMetadata';
 

@@ -1,11 +1,11 @@
 /**
- * Decoding of metadata that is published or pasted: removes the encoding and the text around the document. Messages of service providers are read strictly; see
- * `xml/strict`.
+ * Decoding of published or pasted metadata: removes the encoding, and the text around the document. Messages of service providers are decoded strictly
+ * instead, in `xml/strict`.
  */
 import { MalformedXml } from '../xml/malformed.js';
 import { decodedText } from '../xml/strict.js';
 
-/** Names of encodings that products declare, with the name that a `TextDecoder` knows. */
+/** Encodings that products declare, and their names for a `TextDecoder`. */
 const encodings: ReadonlyMap<string, string> = new Map([
   ['utf-8', 'utf-8'],
   ['utf8', 'utf-8'],
@@ -36,7 +36,7 @@ function encodingOf(bytes: Uint8Array): string {
 
 const escapes: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", '#34': '"', '#39': "'", '#x27': "'", amp: '&' };
 
-/** Removes one layer of escapes from a text that begins with a reference. No document begins with one, so the whole text is escaped. */
+/** Removes one layer of escapes if the text begins with a reference. No XML document begins with a reference, so the whole text must be escaped. */
 const unescaped = (text: string): string =>
   /^&(?:lt|#60|#x3c);/i.test(text)
     ? text.replace(/&(lt|gt|quot|apos|#34|#39|#x27|amp);/gi, (_, name: string) => escapes[name.toLowerCase()] ?? '')

@@ -15,7 +15,7 @@ type SingleLogoutService = ServiceProviderFields['singleLogoutServices'][number]
 
 const MOST = 50;
 
-/** Invalid parts, which are left out if a valid part remains. */
+/** Invalid parts. They are left out if a valid part remains. */
 type LeftOut = Fault[];
 
 /** Returns the address in an attribute; undefined if browsers may not be sent to it. */
@@ -27,7 +27,7 @@ function address(reading: Reading, leftOut: LeftOut, element: Element, name: str
   return undefined;
 }
 
-/** Returns the number of a service, unless another one has it. */
+/** Returns the index of a service. A duplicate index is left out. */
 function indexOf(
   reading: Reading,
   leftOut: LeftOut,
@@ -43,7 +43,7 @@ function indexOf(
   return undefined;
 }
 
-/** Returns the services with the binding POST, because responses are sent only by POST. An invalid service is left out if a valid one remains. */
+/** Returns the services with the binding POST, because the service sends Responses only by POST. An invalid service is left out if a valid one remains. */
 export function assertionConsumerServices(
   reading: Reading,
   descriptor: Element,
@@ -76,7 +76,7 @@ export function assertionConsumerServices(
   });
 }
 
-/** Returns one service for each binding that a browser carries. An invalid service is left out, because sign-in needs none. */
+/** Returns one service for each binding that a browser carries. An invalid service is left out, because a sign-in needs no logout service. */
 export function singleLogoutServices(reading: Reading, descriptor: Element, descriptorPath: string): readonly SingleLogoutService[] {
   const all = children(descriptor, ns.md, 'SingleLogoutService');
   const leftOut: LeftOut = [];

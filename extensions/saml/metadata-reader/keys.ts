@@ -13,7 +13,7 @@ type Encryption = Pick<ServiceProviderFields, 'encryptionCertificate' | 'encrypt
 
 interface Key {
   readonly path: string;
-  /** Absent: for both. */
+  /** Use of the key; absent for both uses. */
   readonly use?: 'signing' | 'encryption';
   readonly certificate: ReadCertificate | string;
   /** URIs of `EncryptionMethod`. */
@@ -51,8 +51,8 @@ function certificateIn(element: Element): ReadCertificate | string {
 }
 
 /**
- * Returns the certificates that verify messages. An unusable certificate is left out if a usable one remains, or if no message has to be verified.
- * @param isNeeded whether messages have to be verified
+ * Returns the certificates that verify messages. An unusable certificate is left out if a usable one remains, or if no message needs a signature.
+ * @param isNeeded whether messages need a signature
  */
 export function signingCertificates(reading: Reading, keys: readonly Key[], isNeeded: boolean): readonly string[] {
   const signing = keys.filter(({ use }) => use !== 'encryption');
@@ -64,7 +64,7 @@ export function signingCertificates(reading: Reading, keys: readonly Key[], isNe
   return [...certificates];
 }
 
-/** Whom assertions are encrypted to. A key for whatever use can be had for it, but does not ask for it. */
+/** Returns the certificate for encryption. A key without a use is stored, but assertions are encrypted to it only if an administrator sets `encryption`. */
 export function encryptionOf(reading: Reading, keys: readonly Key[]): Encryption {
   const candidates = [...keys.filter(({ use }) => use === 'encryption'), ...keys.filter(({ use }) => use === undefined)];
   for (const { path, use, certificate, methods } of candidates) {
@@ -84,7 +84,7 @@ export function encryptionOf(reading: Reading, keys: readonly Key[]): Encryption
   return { encryption: 'none' };
 }
 
-/** Where nothing is said of data, or of keys, anything goes. */
+/** Returns the method of encryption. Without methods for data or for keys, any method is allowed. */
 function algorithmOf(methods: readonly string[]): Encryption['encryption'] {
   if (methods.some(isForKeys) && !methods.includes(RSA_OAEP)) return 'none';
   if (!methods.some(isForData)) return 'aes256-gcm';

@@ -1,6 +1,6 @@
 /**
- * Metadata of service providers: what of it is used, or why it cannot be. Its signature is not verified: whoever can change what its URL answers changes the
- * service provider. @see SAML Metadata §2
+ * Reads metadata of service providers, or says why it is unusable. Its signature is not verified, so everybody who can change what its URL answers can
+ * change the service provider. @see SAML Metadata §2
  */
 
 import { present } from '../../../lib/extension-door.js';
@@ -29,7 +29,7 @@ const malformed: Readonly<Record<Malformation, string>> = {
 };
 const DOCUMENT = 'document';
 
-/** @throws UnusableMetadata */
+/** Reads metadata. @throws UnusableMetadata */
 export function readMetadata(xml: string | Uint8Array, context: ReaderContext): ServiceProviderDescription {
   const reading = new Reading(context);
   const descriptor = serviceProviderIn(reading, rootOf(reading, xml));
@@ -52,14 +52,14 @@ interface FoundDescriptor {
   readonly entity: Element;
   readonly descriptor: Element;
   readonly entityId: string;
-  /** Elements around it, from the outside, which may say when the document is over. */
+  /** Elements around the entity, from the outside. They may have a `validUntil`. */
   readonly ancestors: readonly Element[];
-  /** Where it is, and its descriptor. */
+  /** Paths of the entity and of its descriptor. */
   readonly path: string;
   readonly descriptorPath: string;
 }
 
-/** The one that is meant. */
+/** Returns the descriptor of the expected service provider. */
 function serviceProviderIn(reading: Reading, root: Element | undefined): FoundDescriptor | undefined {
   if (!root) return undefined;
   if (!isNamed(root, ns.md, 'EntityDescriptor') && !isNamed(root, ns.md, 'EntitiesDescriptor')) {
@@ -145,7 +145,7 @@ function described(reading: Reading, found: FoundDescriptor): ServiceProviderDes
   };
 }
 
-/** Without a certificate no logout message of it could be believed. */
+/** Returns the logout services. There are none without a certificate, because logout messages need a signature. */
 function logoutOf(reading: Reading, { descriptor, descriptorPath }: FoundDescriptor, signing: readonly string[] | undefined) {
   const services = singleLogoutServices(reading, descriptor, descriptorPath);
   if (signing?.length !== 0 || services.length === 0) return [...services];
@@ -161,7 +161,7 @@ function validUntilOf(reading: Reading, { entity, descriptor, ancestors, path, d
   ] as const;
   const instants = places.flatMap(([element, place]) => {
     const instant = reading.part(`${place}/@validUntil`, 'an instant', () => instantAttribute(element, 'validUntil'));
-    // What is over may be an old document, with keys that are not trusted any more.
+    // Expired metadata may be an old document, with keys that are no longer trusted.
     if (!reading.context.mayBeOver && instant !== undefined && instant <= reading.context.now)
       reading.fault(`${place}/@validUntil`, 'an instant that is to come');
     return instant === undefined ? [] : [instant];
@@ -169,7 +169,7 @@ function validUntilOf(reading: Reading, { entity, descriptor, ancestors, path, d
   return instants.length === 0 ? undefined : new Date(Math.min(...instants)).toISOString();
 }
 
-/** The first format that is one of ours. */
+/** Returns the first format that this service supports. */
 function nameIdOf(descriptor: Element): ServiceProviderFields['nameId'] | undefined {
   const named = children(descriptor, ns.md, 'NameIDFormat').map((element) => nameIdFormatOf(wordsOf(element) ?? ''));
   // `unspecified` requests no format.
@@ -177,7 +177,7 @@ function nameIdOf(descriptor: Element): ServiceProviderFields['nameId'] | undefi
   return format && { format };
 }
 
-/** What people call it. @see SAML V2.0 Metadata Extensions for Login and Discovery User Interface §2.1.2 */
+/** Returns the display name, in English if there is one. @see SAML V2.0 Metadata Extensions for Login and Discovery User Interface §2.1.2 */
 function nameOf(entity: Element, descriptor: Element): string | undefined {
   const shown = children(descriptor, ns.md, 'Extensions')
     .flatMap((extensions) => children(extensions, ns.mdui, 'UIInfo'))
@@ -191,7 +191,7 @@ function nameOf(entity: Element, descriptor: Element): string | undefined {
   return undefined;
 }
 
-/** At most 200 characters, without those that control. */
+/** Returns at most 200 characters, without control characters. */
 function wordsOf(element: Element): string | undefined {
   if (elementsOf(element).length > 0 || !element.firstChild) return undefined;
   const words = (element.textContent ?? '').replace(/[\s\p{Cc}]+/gu, ' ').trim();

@@ -1,4 +1,4 @@
-/** What all parts of a reader of metadata share: where they are, what is wrong there, and what has no effect. */
+/** State of a reader of metadata: its context, and the faults, notes and warnings so far. */
 
 import type { Fault } from '../service-providers/errors.js';
 import { attribute } from '../xml/elements.js';
@@ -6,22 +6,22 @@ import { MalformedXml } from '../xml/malformed.js';
 import { booleanAttribute } from '../xml/values.js';
 import type { Warning } from './description.js';
 
-/** What is known beside the document. */
+/** Facts that the document does not have. */
 export interface ReaderContext {
-  /** Of the service provider that is meant, where the document has several, or is of one that is registered. */
+  /** entityID to look for: of a registered service provider, or one of several in the document. */
   readonly entityId?: string | undefined;
-  /** Members that an administrator gave: what the document says of them is not read. */
+  /** Members that an administrator gave. The reader ignores them in the document. */
   readonly overridden: ReadonlySet<string>;
-  /** Whether it is registered with signing certificates, which it then has to have in the document as well. */
+  /** Whether the service provider is registered with signing certificates. The document must then have one too. */
   readonly hadCertificates?: boolean;
-  /** Whether it is taken though its `validUntil` has passed. @default false */
+  /** Whether expired metadata is accepted. @default false */
   readonly mayBeOver?: boolean;
   readonly production: boolean;
   /** Milliseconds since the epoch, by the time that all nodes share. */
   readonly now: number;
 }
 
-/** What is told at most. */
+/** Faults, notes and warnings of each kind, at most. */
 const MOST = 20;
 
 export class Reading {
@@ -50,14 +50,14 @@ export class Reading {
       else this.fault(path, expected);
   }
 
-  /** Reads a flag. Some products write `True`, which has one meaning. @param leftOut as {@link part} has it */
+  /** Reads a flag. Accepts `True`, which some products write, because it has one meaning. @param leftOut see {@link part} */
   flag(element: Element, name: string, path: string, leftOut?: Fault[]): boolean | undefined {
     const word = attribute(element, name)?.trim().toLowerCase();
     if (word === 'true' || word === 'false') return word === 'true';
     return this.part(`${path}/@${name}`, 'a boolean', () => booleanAttribute(element, name), leftOut);
   }
 
-  /** Reads a part; undefined for a malformed part. @param leftOut gets a malformed part that nothing needs. @default the part is a fault */
+  /** Reads a part; undefined for a malformed part. @param leftOut gets the malformed part, if nothing needs it. @default the malformed part is a fault */
   part<Value>(path: string, expected: string, read: () => Value, leftOut?: Fault[]): Value | undefined {
     try {
       return read();
