@@ -1,14 +1,14 @@
-/** A message as a binding carried it: nothing of it was parsed yet. */
+/** A message as a binding carries it, before it is parsed. */
 import type { Binding } from '../messages/inbound.js';
 import { RefusedMessage } from '../messages/refused.js';
 import type { MessageParameter } from '../messages/send.js';
 import { MAX_RELAY_STATE_BYTES } from '../service-providers/records.js';
 
-/** The signature of a URL. */
+/** Signature in the query of a URL. */
 export interface Detached {
-  /** What was signed: one of these, all of which stand for the same values. */
+  /** Spellings of the signed query, one of which was signed. All of them have the same values. */
   readonly octets: readonly string[];
-  /** The URI of the algorithm. */
+  /** URI of the algorithm. */
   readonly algorithm: string;
   readonly signature: Buffer;
 }
@@ -16,14 +16,14 @@ export interface Detached {
 export interface Carried {
   readonly binding: Binding;
   readonly parameter: MessageParameter;
-  /** The XML, which should be UTF-8. */
+  /** XML, which should be UTF-8. */
   readonly bytes: Buffer;
-  /** As the service provider gets it back; it means nothing here. */
+  /** `RelayState` that the answer returns. It has no meaning here. */
   readonly relayState?: string;
   readonly detached?: Detached;
 }
 
-/** @throws RefusedMessage */
+/** Checks the length. @throws RefusedMessage `relay_state_too_long` */
 export function checkRelayState(relayState: string | undefined): void {
   if (Buffer.byteLength(relayState ?? '') > MAX_RELAY_STATE_BYTES) throw new RefusedMessage('relay_state_too_long');
 }

@@ -1,4 +1,4 @@
-/** A message in a form. @see SAML Bindings §3.5 */
+/** Messages in a form. @see SAML Bindings §3.5 */
 import { type Context, form } from '../../../lib/extension-door.js';
 import { RefusedMessage } from '../messages/refused.js';
 import { decodedBase64, withoutSpace } from '../xml/base64.js';
@@ -8,7 +8,7 @@ import { inflated } from './redirect.js';
 
 const names = ['SAMLRequest', 'SAMLResponse', 'RelayState'] as const;
 
-/** A body that says that it is too long is not read. @throws RefusedMessage */
+/** Reads a message from a form. A body whose declared length is too large is not read. @throws RefusedMessage */
 export async function readPost(ctx: Context): Promise<Carried> {
   const fields = await fieldsOf(ctx);
   const [request, response, relayState] = names.map((name) => {
@@ -40,7 +40,7 @@ async function fieldsOf(ctx: Context): Promise<Readonly<Record<string, unknown>>
   return (ctx.request.body ?? {}) as Record<string, unknown>;
 }
 
-/** XML, or what node-saml posts, which compresses it unless it is told not to. */
+/** Returns the XML of a posted message. node-saml compresses posted messages by default, so compressed ones are accepted. */
 function xmlIn(bytes: Buffer): Buffer {
   const isText = /^(?:\xEF\xBB\xBF)?[ \t\r\n]*</.test(bytes.toString('latin1', 0, 64));
   if (!isText) return inflated(bytes);

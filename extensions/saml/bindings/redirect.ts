@@ -1,5 +1,5 @@
 /**
- * A message in a URL. The query is read as it came, because the signature is over its characters and not over what they stand for.
+ * Messages in a URL. The reader works on the raw query, because the signature covers its characters and not the decoded values.
  * @see SAML Bindings §3.4
  */
 import { inflateRawSync } from 'node:zlib';
@@ -10,16 +10,16 @@ import { decodedBase64 } from '../xml/base64.js';
 import { messageLimits } from '../xml/strict.js';
 import { type Carried, checkRelayState, type Detached } from './carried.js';
 
-/** What Node takes of all headers together. */
+/** Characters of a query, at most: Node accepts as many in all headers together. */
 const MAX_QUERY_CHARS = 16_384;
 const DEFLATE = 'urn:oasis:names:tc:SAML:2.0:bindings:URL-Encoding:DEFLATE';
 
 const names = ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SAMLEncoding', 'SigAlg', 'Signature'] as const;
 type Name = (typeof names)[number];
-/** Values as they stand in the query. */
+/** Values as the query has them, still encoded. */
 type Raw = ReadonlyMap<Name, string>;
 
-/** @throws RefusedMessage */
+/** Reads a message from the query. @throws RefusedMessage */
 export function readRedirect({ querystring }: Context): Carried {
   if (querystring.length > MAX_QUERY_CHARS) throw new RefusedMessage('query_too_long');
   const raw = parametersIn(querystring);
@@ -39,7 +39,7 @@ export function readRedirect({ querystring }: Context): Carried {
   };
 }
 
-/** The parameters of the binding; others are passed over. */
+/** Returns the parameters of the binding. Other parameters are ignored. */
 function parametersIn(query: string): Raw {
   const raw = new Map<Name, string>();
   for (const pair of query.split('&')) {
@@ -48,7 +48,7 @@ function parametersIn(query: string): Raw {
     const name = names.find((each) => each === decoded(written));
     if (name === undefined) continue;
     if (raw.has(name)) throw new RefusedMessage('duplicate_parameter');
-    // A name in another spelling is one parameter to this reader, and another one to the next.
+    // Another parser may take an encoded name for another parameter than this reader does.
     if (written !== name) throw new RefusedMessage('parameters_malformed');
     raw.set(name, separator < 0 ? '' : pair.slice(separator + 1));
   }
@@ -75,7 +75,7 @@ function parameterOf(raw: Raw): MessageParameter {
   throw new RefusedMessage('message_missing');
 }
 
-/** The signature is over these parameters in this order, whatever the order in the URL. @see SAML Bindings §3.4.4.1 */
+/** Returns the signature. It covers these parameters in this order, whatever their order in the URL. @see SAML Bindings §3.4.4.1 */
 function detachedOf(raw: Raw, parameter: MessageParameter): Detached | undefined {
   const algorithm = valueIn(raw, 'SigAlg');
   const signature = valueIn(raw, 'Signature');
@@ -87,21 +87,21 @@ function detachedOf(raw: Raw, parameter: MessageParameter): Detached | undefined
 }
 
 /**
- * Returns the query as it was sent, and as it may have been when it was signed. Each spelling decodes to the values that are read, so no signature is valid for
- * another value.
+ * Returns the query as it was received, and as the service provider may have signed it. Every spelling decodes to the values that are read, so no signature
+ * is valid for another value.
  */
 function octetsOf(raw: Raw, signed: readonly Name[]): readonly string[] {
   const query = (write: (value: string) => string): string =>
     signed.flatMap((name) => (raw.has(name) ? `${name}=${write(raw.get(name) ?? '')}` : [])).join('&');
   const sent = query((value) => value);
-  // A browser escapes an apostrophe that the service provider left, and signed, as it was. @see URL Standard, special-query percent-encode set
+  // A browser escapes an apostrophe that the service provider signed without an escape. @see URL Standard, special-query percent-encode set
   const withApostrophes = sent.replaceAll('%27', "'");
-  // node-saml signs the escapes of `encodeURIComponent`, and then sends the escapes of a form: `+` for a space, and escapes for `!'()~`.
+  // node-saml signs the escapes of `encodeURIComponent`, but sends the escapes of a form: `+` for a space, and escapes for `!'()~`.
   const canonical = query((value) => encodeURIComponent(decoded(value)));
   return [...new Set([sent, withApostrophes, canonical])];
 }
 
-/** @throws RefusedMessage for what is larger than a message may be: nothing beyond is ever written */
+/** Inflates a message. The output is bounded, so a larger message is never written to memory. @throws RefusedMessage */
 export function inflated(compressed: Buffer): Buffer {
   try {
     return inflateRawSync(compressed, { maxOutputLength: messageLimits.maxBytes });

@@ -1,8 +1,8 @@
 /**
- * The front door: every message of a service provider comes in here, or is refused for a reason in the table `refused`.
+ * The front door: receives every message of a service provider, or refuses it for a reason in the table `refused`.
  *
- * `bindings/` takes it from the request, `proof` tells whether it is signed, `reading/` reads it, `times` and `replay` say whether
- * it is of now, `acs` where its response goes. A refusal is shown here and never sent anywhere, because nothing of the message is trusted.
+ * `bindings/` takes the message from the request, `proof` verifies its signature, and `reading/` reads it. `times` and `replay` refuse old and replayed
+ * messages. A refusal is shown on a page and never sent, because no part of the message is trusted.
  */
 import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
 import type { Carried } from '../bindings/carried.js';
@@ -24,31 +24,31 @@ import { createProve } from './proof.js';
 import { createReplayMemory } from './replay.js';
 import { checkTimes } from './times.js';
 
-/** A message that was let in. */
+/** A message that was accepted. */
 export interface Received {
   readonly message: InboundMessage;
   readonly serviceProvider: ServiceProvider;
   readonly binding: Binding;
-  /** At most 1,024 bytes, for the response alone: it is neither a URL nor HTML. */
+  /** `RelayState` of at most 2,048 bytes. Only the answer uses it: it is neither a URL nor HTML. */
   readonly relayState?: string;
-  /** False for sign-in requests alone. */
+  /** Whether the message is signed. Only an AuthnRequest may be unsigned. */
   readonly isSigned: boolean;
 }
 
-/** {@link Received}, of one kind. */
+/** An accepted message of one kind. */
 export type ReceivedOf<Message extends InboundMessage> = Received & { readonly message: Message };
 
 export interface FrontDoorParts {
   readonly activeServiceProviders: Pick<ActiveServiceProviders, 'byEntityId'>;
-  /** Whether an entity requires signed requests of all its service providers, also of those without a signing certificate. */
+  /** Settings of entities. An entity that requires signed requests also refuses those of service providers without a signing certificate. */
   readonly settings: Pick<Settings, 'wantsSigned'>;
   readonly clockSkewSeconds: number;
 }
 
 export interface FrontDoor {
   /**
-   * The message of a GET, or a POST, to an endpoint of the entity.
-   * @param kinds that the endpoint takes
+   * Returns the message of a GET or POST to an endpoint of the entity.
+   * @param kinds that the endpoint accepts
    * @throws RefusedMessage
    */
   receive(ctx: Context, entity: Entity, kinds: readonly Kind[]): Promise<Received>;
@@ -99,7 +99,7 @@ export function createFrontDoor(
       throw new RefusedMessage('signature_reference', { mismatch: { received: read.message.issuer, expected: serviceProvider.entityId } });
     checkDestination(read, kind === 'AuthnRequest' ? entity.ssoUrl : entity.sloUrl, signed !== undefined);
     checkTimes(read, context.service.now(), clockSkewSeconds);
-    // The last of all, because a message that is refused for something else uses up no ID.
+    // Checked last, so that a message that is refused for another reason does not use up its ID.
     if (!(await isFirst(serviceProvider.id, read.message))) throw new RefusedMessage('replayed');
     const { binding, relayState } = carried;
     return { message: read.message, serviceProvider, binding, ...(relayState ? { relayState } : {}), isSigned: signed !== undefined };
@@ -109,7 +109,7 @@ export function createFrontDoor(
     async receive(ctx, entity, kinds) {
       let serviceProviderId: string | undefined;
       try {
-        // HEAD is for whoever looks without asking for anything: it would use up the message.
+        // HEAD asks for no action, but would use up the message.
         if (ctx.method !== 'GET' && ctx.method !== 'POST') throw new RefusedMessage('method');
         const carried = ctx.method === 'POST' ? await readPost(ctx) : readRedirect(ctx);
         return await received(ctx, entity, kinds, carried, (id) => {
@@ -125,7 +125,7 @@ export function createFrontDoor(
   };
 }
 
-/** @see SAML Bindings §3.4.5.2, §3.5.5.2 */
+/** Checks the address of a message. A signed message must have one. @see SAML Bindings §3.4.5.2, §3.5.5.2 */
 function checkDestination({ destination }: ReadMessage, url: string, isSigned: boolean): void {
   const about = { place: 'Destination', mismatch: { received: destination, expected: url } };
   if (destination === undefined && isSigned) throw new RefusedMessage('destination_missing', about);

@@ -1,4 +1,4 @@
-/** Whether a message is the service provider's: what is read of it afterwards is what was signed. */
+/** Proof that a message is from the service provider. Only the signed part is read afterwards. */
 import { Attempt, addressBlock, type Context, type ExtensionContext } from '../../../lib/extension-door.js';
 import type { Carried, Detached } from '../bindings/carried.js';
 import { RefusedMessage } from '../messages/refused.js';
@@ -7,7 +7,7 @@ import { isSignatureAlgorithm, isSignedByOne } from '../xml/algorithms.js';
 import { keysOf } from '../xml/certificates.js';
 import { BadSignature, signaturesIn, signedRoot } from '../xml/signature.js';
 
-/** The root of what was signed; undefined for a message that nobody signed, or that there is no key for. */
+/** Returns the signed root; undefined for an unsigned message, and for a service provider without a signing certificate. */
 export type Prove = (
   ctx: Context,
   serviceProvider: ServiceProvider,
@@ -20,8 +20,8 @@ export function createProve({ limits: { limit } }: Pick<ExtensionContext, 'limit
   const [ofAll, ofOne] = [limit('signaturesFromAddress'), limit('signaturesOfProvider')];
 
   /**
-   * Counts a form before its signature is verified, because many may arrive at the same time. Only a wrong signature stays counted. Forms alone are counted: a form
-   * costs as much as ten URLs, whose signatures cost less than counting them.
+   * Counts a form as an attempt before its signature is verified, because many may arrive concurrently. Only an invalid signature stays counted. Only forms
+   * are counted: a form costs as much as ten URLs, and verifying a URL costs less than counting it.
    */
   async function counted<Proved>(ctx: Context, { id }: ServiceProvider, prove: () => Proved): Promise<Proved> {
     const address = addressBlock(ctx.ip);
@@ -43,7 +43,7 @@ export function createProve({ limits: { limit } }: Pick<ExtensionContext, 'limit
 
   return async (ctx, serviceProvider, { binding, detached }, xml, root) => {
     const isEnveloped = signaturesIn(root).length > 0;
-    // The signature of a URL is the one that counts: pysaml2 sends both. @see SAML Bindings §3.4.4.1
+    // pysaml2 sends both signatures. Only the signature of the URL counts. @see SAML Bindings §3.4.4.1
     if (binding === 'redirect' && isEnveloped && !detached) throw new RefusedMessage('signature_enveloped');
     if (serviceProvider.signingCertificates.length === 0) return undefined;
     if (detached) {

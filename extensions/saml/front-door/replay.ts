@@ -1,10 +1,10 @@
-/** Each message is taken once, by whichever node it comes to: the ID that a service provider gave it is written where there is none yet. */
+/** Replay protection: each message is accepted once by all nodes. An accepted ID is stored, and a stored ID is refused. */
 import type { ArtifactKind, ExtensionContext } from '../../../lib/extension-door.js';
 import { acceptanceSeconds, MAX_CLOCK_SKEW_SECONDS, secondsLeft } from './times.js';
 
 export const seenMessages: ArtifactKind = { name: 'saml.seen', lifetimeSeconds: acceptanceSeconds(MAX_CLOCK_SKEW_SECONDS) };
 
-/** Whether a message comes for the first time. It is remembered until its age refuses it, and no longer. */
+/** Whether a message is not a replay. Its ID is stored until the age of the message would refuse it. */
 export type IsFirst = (serviceProviderId: string, message: { readonly id: string; readonly issuedAt: number }) => Promise<boolean>;
 
 export const createReplayMemory = (

@@ -1,23 +1,23 @@
-/** When a message is taken, and how long it is remembered that it was. */
+/** Age of messages: how long a message is accepted, and how long its ID is stored. */
 
 import { RefusedMessage } from '../messages/refused.js';
 import type { ReadMessage } from '../reading/message.js';
 
-/** Seconds that a message may be under way: people wait for a page meanwhile. */
+/** Seconds that a message may travel. The user waits for a page during that time. */
 const MAX_AGE_SECONDS = 300;
 /** Seconds that the clock of a service provider may be off, at most. */
 export const MAX_CLOCK_SKEW_SECONDS = 600;
 /** Seconds that the clocks of the nodes, and of the store, may differ by. */
 const NODE_SKEW_SECONDS = 240;
 
-/** Seconds after which no message is taken any more that is taken now, at most: by a clock that is ahead it was issued later, and is taken longer. */
+/** Seconds after which every message that is accepted now is refused. A clock that is ahead issues messages in the future, which are accepted longer. */
 export const acceptanceSeconds = (clockSkewSeconds: number): number => MAX_AGE_SECONDS + 2 * clockSkewSeconds + NODE_SKEW_SECONDS;
 
-/** Seconds from now on that the message would still be taken, by any node. */
+/** Seconds that any node would still accept the message. */
 export const secondsLeft = (issuedAt: number, now: number, clockSkewSeconds: number): number =>
   Math.ceil((issuedAt - now) / 1000) + MAX_AGE_SECONDS + clockSkewSeconds + NODE_SKEW_SECONDS;
 
-/** @param now milliseconds since the epoch @throws RefusedMessage */
+/** Refuses a message that is too old, from the future, or expired. @param now milliseconds since the epoch @throws RefusedMessage */
 export function checkTimes({ message: { issuedAt }, notOnOrAfter }: ReadMessage, now: number, clockSkewSeconds: number): void {
   const skew = clockSkewSeconds * 1000;
   const earliest = now - skew - MAX_AGE_SECONDS * 1000;
@@ -33,5 +33,5 @@ export function checkTimes({ message: { issuedAt }, notOnOrAfter }: ReadMessage,
     });
 }
 
-/** An instant for the log. A message may have one that no `Date` has. */
+/** Returns an instant for the log. A message may have an instant that no `Date` can represent. */
 const timeOf = (instant: number): string => (Math.abs(instant) <= 8.64e15 ? new Date(instant).toISOString() : String(instant));

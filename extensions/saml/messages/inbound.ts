@@ -1,12 +1,12 @@
 /**
- * Messages of the protocol, both ways. `inbound` is what service providers send, as data, once the front door has let it in. `response` and `logout` write
- * what we send as XML, and `send` puts it into a URL or a form. `status`, `name-id` and `refused` are words of both ways.
+ * Messages of the protocol, in both directions. `inbound` has the messages of service providers as data, after the front door accepted them. `response` and
+ * `logout` write our messages as XML, and `send` puts them into a URL or a form. `status`, `name-id` and `refused` serve both directions.
  *
- * XML is read in `reading/`, and what a message brings about is decided in `sso/` and `slo/`.
+ * `reading/` reads XML. `sso/` and `slo/` decide what a message does.
  * @see SAML Core §3
  */
 
-/** How a message travels in a browser. @see SAML Bindings §3.4, §3.5 */
+/** Binding by which a browser carries a message. @see SAML Bindings §3.4, §3.5 */
 export type Binding = 'redirect' | 'post';
 
 export const bindingUris = {
@@ -14,7 +14,7 @@ export const bindingUris = {
   post: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST',
 } as const satisfies Readonly<Record<Binding, string>>;
 
-/** Returns the binding that a URI names, without regard to case, or that its last part names: `HTTP-POST`, `post`. */
+/** Returns the binding of a URI. Accepts any case, and the last part of the URI alone: `HTTP-POST`, `post`. */
 export function bindingOf(uri: string | undefined): Binding | undefined {
   const wanted = uri?.trim().toLowerCase();
   return (['redirect', 'post'] as const).find((name) => [name, `http-${name}`, bindingUris[name].toLowerCase()].includes(wanted ?? ''));
@@ -22,39 +22,39 @@ export function bindingOf(uri: string | undefined): Binding | undefined {
 
 interface Message {
   readonly id: string;
-  /** The entityID of the sender. */
+  /** entityID of the sender. */
   readonly issuer: string;
   /** Milliseconds since the epoch. */
   readonly issuedAt: number;
 }
 
-/** @see SAML Core §3.4.1 */
+/** A request for a sign-in. @see SAML Core §3.4.1 */
 export interface AuthnRequest extends Message {
   readonly kind: 'AuthnRequest';
   readonly forceAuthn: boolean;
   readonly isPassive: boolean;
   readonly acsUrl?: string;
   readonly acsIndex?: number;
-  /** The URI of the binding that the response is wanted by. */
+  /** URI of the requested binding of the Response. */
   readonly protocolBinding?: string;
-  /** The URI of the format that the NameID is wanted in. */
+  /** URI of the requested format of the NameID. */
   readonly nameIdFormat?: string;
   readonly spNameQualifier?: string;
   readonly requestedAuthnContext?: RequestedAuthnContext;
-  /** Whom the service provider wants signed in. */
+  /** User that has to sign in. */
   readonly subject?: NameId;
 }
 
-/** @see SAML Core §3.3.2.2.1 */
+/** Requested authentication context. @see SAML Core §3.3.2.2.1 */
 export interface RequestedAuthnContext {
   /** @default 'exact' */
   readonly comparison: 'exact' | 'minimum' | 'maximum' | 'better';
   readonly classRefs: readonly string[];
-  /** Whether declarations were asked for, which nothing here can meet. */
+  /** Whether the request asks for declarations. No sign-in of this service can satisfy them. */
   readonly hasDeclarations: boolean;
 }
 
-/** @see SAML Core §2.2.3 */
+/** Identifier of a user at a service provider. @see SAML Core §2.2.3 */
 export interface NameId {
   readonly value: string;
   readonly format?: string;
@@ -62,19 +62,19 @@ export interface NameId {
   readonly spNameQualifier?: string;
 }
 
-/** @see SAML Core §3.7.1 */
+/** A request for a logout. @see SAML Core §3.7.1 */
 export interface LogoutRequest extends Message {
   readonly kind: 'LogoutRequest';
   readonly nameId: NameId;
-  /** Empty: all sessions of the subject at this service provider. */
+  /** Indexes of the sessions to end. Empty: all sessions of the user at this service provider. */
   readonly sessionIndexes: readonly string[];
 }
 
-/** @see SAML Core §3.7.2 */
+/** An answer to a LogoutRequest. @see SAML Core §3.7.2 */
 export interface LogoutResponse extends Message {
   readonly kind: 'LogoutResponse';
   readonly inResponseTo: string;
-  /** The URIs of the status and, where there is one, of the status below it. */
+  /** URIs of the status and of the second-level status. */
   readonly status: string;
   readonly subStatus?: string;
 }

@@ -1,4 +1,4 @@
-/** Logout messages that we send. @see SAML Core §3.7 */
+/** Logout messages that the service sends. @see SAML Core §3.7 */
 
 import { ns } from '../xml/namespaces.js';
 import type { Signer } from '../xml/sign.js';
@@ -8,7 +8,7 @@ import type { NameId } from './inbound.js';
 import { nameIdElement } from './name-id.js';
 import { type Status, statusElement } from './status.js';
 
-/** Instants are milliseconds since the epoch. */
+/** Members of both logout messages. Instants are milliseconds since the epoch. */
 interface LogoutParts {
   readonly entityId: string;
   readonly destination: string;
@@ -23,13 +23,13 @@ export interface LogoutRequestParts extends LogoutParts {
 }
 
 export interface LogoutResponseParts extends LogoutParts {
-  /** @default a new one */
+  /** ID of the message. @default a new one */
   readonly id?: string;
   readonly inResponseTo: string;
   readonly status: Status;
 }
 
-/** @param signer for POST; without one for Redirect, where the URL is signed. @throws UnwritableText */
+/** Writes a LogoutRequest. @param signer for POST; absent for Redirect, which signs the URL. @throws UnwritableText */
 export function logoutRequestXml(parts: LogoutRequestParts, signer?: Signer): string {
   const { id, entityId, destination, issuedAt, nameId, sessionIndex, notOnOrAfter } = parts;
   const head =
@@ -39,7 +39,7 @@ export function logoutRequestXml(parts: LogoutRequestParts, signer?: Signer): st
   return sendable(signer ? signedElement(head, tail, id, signer) : head + tail);
 }
 
-/** @param signer for POST; without one for Redirect, where the URL is signed. @throws UnwritableText */
+/** Writes a LogoutResponse. @param signer for POST; absent for Redirect, which signs the URL. @throws UnwritableText */
 export function logoutResponseXml(parts: LogoutResponseParts, signer?: Signer): string {
   const { id = newMessageId(), entityId, destination, issuedAt, inResponseTo, status } = parts;
   const head =

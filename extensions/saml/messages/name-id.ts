@@ -1,11 +1,11 @@
-/** What a service provider calls a user, as messages say it. @see SAML Core §2.2.3 */
+/** NameIDs in messages. @see SAML Core §2.2.3 */
 
 import type { NameIdFormat, ServiceProvider } from '../service-providers/records.js';
 import { ns } from '../xml/namespaces.js';
 import { attribute, text } from '../xml/write.js';
 import type { NameId } from './inbound.js';
 
-/** @see SAML Core §8.3 */
+/** URIs of the formats. @see SAML Core §8.3 */
 export const nameIdUris: Readonly<Record<NameIdFormat, string>> = {
   persistent: 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
   transient: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
@@ -18,20 +18,20 @@ const formatsByName: ReadonlyMap<string, NameIdFormat> = new Map(
   (Object.keys(nameIdUris) as NameIdFormat[]).map((format) => [format.toLowerCase(), format]),
 );
 
-/** Returns the format that a URI names. Accepts names with the version of another format or in other case, because each has only one meaning. */
+/** Returns the format of a URI. Accepts any case, and the version of another format, because each name has only one meaning. */
 export const nameIdFormatOf = (uri: string): NameIdFormat | undefined =>
   formatsByName.get(formatUri.exec(uri.trim())?.[1]?.toLowerCase() ?? '');
 
-/** Returns the URI of SAML Core for another spelling of a known format, and every other URI unchanged. */
+/** Returns the URI of SAML Core for another spelling of a known format. Returns every other URI unchanged. */
 export function nameIdUri<Uri extends string | undefined>(uri: Uri): Uri | string {
   const format = nameIdFormatOf(uri ?? '');
   return format === undefined ? uri : nameIdUris[format];
 }
 
 /**
- * Whether a received NameID names the same user, by the parts that it has. A service provider that requested one format and got another may keep naming the
- * requested format.
- * @param ours as it was sent
+ * Whether a received NameID names the same user. Qualifiers that the message does not have are not compared. A service provider that requested one format
+ * and got another may keep the requested format in its messages.
+ * @param ours the NameID that was sent
  */
 export function isSameNameId(
   { nameId: { ifAnotherIsAsked } }: Pick<ServiceProvider, 'nameId'>,
@@ -46,6 +46,6 @@ export function isSameNameId(
   );
 }
 
-/** @param declares whether the element declares its namespace: where no element around it did. @throws UnwritableText */
+/** Writes a NameID. @param declares whether the element declares its namespace, because no element around it does. @throws UnwritableText */
 export const nameIdElement = ({ value, format, nameQualifier, spNameQualifier }: NameId, declares: boolean): string =>
   `<saml:NameID${declares ? ` xmlns:saml="${ns.saml}"` : ''}${attribute('Format', format)}${attribute('NameQualifier', nameQualifier)}${attribute('SPNameQualifier', spNameQualifier)}>${text(value)}</saml:NameID>`;

@@ -1,4 +1,4 @@
-/** Why a message was not let in: one table, for the page, the log and the documentation. */
+/** Reasons why messages are refused: one table for the page, the log and the docs. */
 import { MAX_RELAY_STATE_BYTES } from '../service-providers/records.js';
 import { malformations } from '../xml/malformed.js';
 import { badSignatures } from '../xml/signature.js';
@@ -41,7 +41,7 @@ export const refusals = {
 
 export type Refusal = keyof typeof refusals;
 
-/** Settings to compare where a message differs from what is registered, for the log. */
+/** Settings that the log names if a message differs from the registration. */
 const settings = {
   unknown_service_provider: 'entityId of the service provider, here and at the service provider',
   signature_reference: 'entityId of the service provider',
@@ -53,27 +53,27 @@ const settings = {
   not_idp_initiated: 'idpInitiated of the service provider, or the parameter sp of the link',
 } as const satisfies Partial<Readonly<Record<Refusal, string>>>;
 
-/** The part of a message that differs from what is registered here. For the log alone: the page has no text of strangers. */
+/** The part of a message that differs from the registration. Only the log has it, because the page must not show text of strangers. */
 export interface Mismatch {
-  /** Undefined for a part that is missing. */
+  /** Received value; undefined for a missing part. */
   readonly received: string | number | undefined;
   readonly expected: string;
-  /** Whether the received value is the name of a party. Names of parties are logged even if they are no URIs. @default false */
+  /** Whether the received value is an entityID or an id of a service provider. These are logged even if they are not URIs. @default false */
   readonly isParty?: boolean;
 }
 
-/** A message that is not let in. */
+/** Thrown for a message that is refused. */
 export class RefusedMessage extends Error {
   override readonly name = 'RefusedMessage';
-  /** Of the page: 429 after too many wrong signatures, else 400. */
+  /** HTTP status of the page: 429 after too many invalid signatures, else 400. */
   readonly status: number;
-  /** The element or attribute that is wrong, where one is. */
+  /** Element or attribute that is invalid. */
   readonly place?: string;
-  /** The part that differs, each value on one line of 1,024 characters at most. */
+  /** The differing part. Each value is one line of 1,024 characters at most. */
   readonly mismatch?: Readonly<Record<'received' | 'expected', string>>;
-  /** Where to look for the difference. */
+  /** Setting to compare. */
   readonly setting?: string;
-  /** Whom it claims to be from, once that is somebody who is registered. */
+  /** Id of the service provider that the message claims to be from, if it is registered. */
   serviceProviderId?: string;
 
   constructor(
@@ -97,7 +97,7 @@ export class RefusedMessage extends Error {
   }
 }
 
-/** Form of the entityID of a service provider that can be registered. */
+/** Form of a registrable entityID. */
 const ENTITY_ID = /^[!-~]{1,1024}$/;
 
 const shown = (value: string | number | undefined): string =>
@@ -107,6 +107,8 @@ const shown = (value: string | number | undefined): string =>
         .slice(0, 1024)
         .replace(/[^ -~]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** URIs, numbers and instants identify parties and times. Another text of a stranger may name people, so it is not logged. */
+/**
+ * Returns a value that may be logged. URIs, numbers and instants identify parties and times. Other text of a stranger may name people, so it is not logged.
+ */
 const identifying = (value: string | number | undefined): string | number | undefined =>
   typeof value === 'string' && !/^(?:[a-z][a-z0-9+.-]*:|[\d-])/i.test(value) ? 'a text that is no URI' : value;

@@ -1,4 +1,4 @@
-/** Responses to requests to sign somebody in, and those that nobody asked for. @see SAML Core §3.3.3, SAML Profiles §4.1.4.2 */
+/** Responses, with and without a request. @see SAML Core §3.3.3, SAML Profiles §4.1.4.2 */
 
 import type { ServiceProviderFields } from '../service-providers/records.js';
 import { encryptedAssertion } from '../xml/encrypt.js';
@@ -12,16 +12,16 @@ import { type Status, statusElement } from './status.js';
 
 export interface ReleasedAttribute {
   readonly name: string;
-  /** @default 'uri' where the name is a URI, else 'basic' */
+  /** Format of the name. @default 'uri' if the name is a URI, else 'basic' */
   readonly format?: 'uri' | 'basic' | 'unspecified';
   readonly friendlyName?: string;
   readonly values: readonly string[];
 }
 
-/** Instants are milliseconds since the epoch. */
+/** Content of an assertion. Instants are milliseconds since the epoch. */
 export interface Assertion {
   readonly nameId: NameId;
-  /** The entityID of the service provider. */
+  /** entityID of the service provider. */
   readonly audience: string;
   readonly sessionIndex: string;
   readonly authnInstant: number;
@@ -33,18 +33,18 @@ export interface Assertion {
 }
 
 export interface ResponseParts {
-  /** @default a new one */
+  /** ID of the Response. @default a new one */
   readonly id?: string;
-  /** Of the entity that answers. */
+  /** entityID of the entity that answers. */
   readonly entityId: string;
-  /** The URL of the assertion consumer service. */
+  /** URL of the assertion consumer service. */
   readonly destination: string;
-  /** The ID of the request; absent where there was none. */
+  /** ID of the AuthnRequest; absent without one. */
   readonly inResponseTo?: string;
   /** Milliseconds since the epoch. */
   readonly issuedAt: number;
   readonly status: Status;
-  /** Of a success alone. */
+  /** Assertion of a successful sign-in. */
   readonly assertion?: Assertion;
 }
 
@@ -54,9 +54,10 @@ export interface ResponsePolicy {
 }
 
 /**
- * The response as it is sent. Something of it is always signed: the message, where it has no assertion; the assertion, where the service provider asks for
- * neither. An assertion is encrypted after it was signed, and before the message is.
- * @throws UnwritableText where a NameID or a URI has a character that XML cannot carry.
+ * Writes a Response. At least one part is always signed. The Response is signed if it has no assertion, or if the service provider wants that. The
+ * assertion is signed if the service provider wants that, or wants neither signature. An assertion is signed first, then encrypted; then the Response is
+ * signed.
+ * @throws UnwritableText if a NameID or a URI has a character that XML forbids
  */
 export function responseXml(parts: ResponseParts, { signer, serviceProvider }: ResponsePolicy): string {
   const { id = newMessageId(), entityId, destination, inResponseTo, issuedAt, status, assertion } = parts;
@@ -74,7 +75,7 @@ export function responseXml(parts: ResponseParts, { signer, serviceProvider }: R
   return sendable(signResponse || !assertion ? signedElement(head, tail, id, signer) : head + tail);
 }
 
-/** An assertion that stands alone: all namespaces that it uses are declared in it. @see SAML Core §2.3.3 */
+/** Writes an assertion that declares all its namespaces, so that it can be read alone. @see SAML Core §2.3.3 */
 function assertionXml(assertion: Assertion, { entityId, destination, inResponseTo, issuedAt }: ResponseParts, signer?: Signer): string {
   const { nameId, audience, sessionIndex, authnInstant, sessionNotOnOrAfter, authnContextClassRef } = assertion;
   const id = newMessageId();
@@ -95,7 +96,7 @@ function assertionXml(assertion: Assertion, { entityId, destination, inResponseT
   return signer ? signedElement(head, tail, id, signer) : head + tail;
 }
 
-/** @see SAML Core §2.7.3, where a statement has at least one attribute */
+/** Writes the attributes. A statement must have at least one attribute. @see SAML Core §2.7.3 */
 function attributeStatement(attributes: readonly ReleasedAttribute[]): string {
   if (attributes.length === 0) return '';
   let written = '<saml:AttributeStatement>';
@@ -104,7 +105,7 @@ function attributeStatement(attributes: readonly ReleasedAttribute[]): string {
     written +=
       `<saml:Attribute${attribute('FriendlyName', friendlyName)}${attribute('Name', name)}` +
       ` NameFormat="urn:oasis:names:tc:SAML:2.0:attrname-format:${nameFormat}">`;
-    // Without `xsi:type`, because a prefix within a value would need a declaration that exclusive canonicalization leaves out.
+    // Without `xsi:type`. Its value has a prefix, and exclusive canonicalization omits the declaration of a prefix that only a value uses.
     for (const value of values) written += `<saml:AttributeValue>${tolerantText(value)}</saml:AttributeValue>`;
     written += '</saml:Attribute>';
   }

@@ -1,11 +1,11 @@
-/** How a message leaves: in the query of a URL, or in the fields of a form. @see SAML Bindings §3.4, §3.5 */
+/** Bindings of messages that the service sends: the query of a URL, or the fields of a form. @see SAML Bindings §3.4, §3.5 */
 import { deflateRawSync } from 'node:zlib';
 import { RSA_SHA256 } from '../xml/algorithms.js';
 import type { Signer } from '../xml/sign.js';
 
 export type MessageParameter = 'SAMLRequest' | 'SAMLResponse';
 
-/** A URL with the message and a signature over its parameters as they are written there. @see SAML Bindings §3.4.4.1 */
+/** Returns a URL with the message and a signature over its parameters as the URL has them. @see SAML Bindings §3.4.4.1 */
 export function redirectUrl(url: string, name: MessageParameter, xml: string, relayState: string | undefined, signer: Signer): string {
   const message = encodeURIComponent(deflateRawSync(xml).toString('base64'));
   const state = relayState === undefined ? '' : `&RelayState=${encodeURIComponent(relayState)}`;
@@ -14,7 +14,7 @@ export function redirectUrl(url: string, name: MessageParameter, xml: string, re
   return `${base}${base.includes('?') ? '&' : '?'}${signed}&Signature=${encodeURIComponent(signer.sign(signed))}`;
 }
 
-/** Fields of the form that posts a message, which carries its own signature. @see SAML Bindings §3.5.4 */
+/** Returns the fields of a form that posts a message. The message itself is signed. @see SAML Bindings §3.5.4 */
 export const postFields = (name: MessageParameter, xml: string, relayState: string | undefined): Record<string, string> => ({
   [name]: Buffer.from(xml).toString('base64'),
   ...(relayState !== undefined && { RelayState: relayState }),

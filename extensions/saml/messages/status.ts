@@ -1,9 +1,9 @@
-/** What becomes of a request. @see SAML Core §3.2.2 */
+/** Status of a Response or LogoutResponse. @see SAML Core §3.2.2 */
 import { tolerantText } from '../xml/write.js';
 
 const PREFIX = 'urn:oasis:names:tc:SAML:2.0:status:';
 
-/** Without the prefix that all have. @see SAML Core §3.2.2.2 */
+/** Status codes without their common prefix. @see SAML Core §3.2.2.2 */
 export type StatusCode = 'Success' | 'Requester' | 'Responder' | 'VersionMismatch';
 export type SubStatusCode =
   | 'AuthnFailed'
@@ -22,16 +22,16 @@ export type SubStatusCode =
 export interface Status {
   readonly code: StatusCode;
   readonly subCode?: SubStatusCode;
-  /** For whoever reads the log of the service provider. */
+  /** Text for the log of the service provider. */
   readonly message?: string;
 }
 
-/** Of a message about nobody who is known, or signed in. */
+/** Status for a message about an unknown user, or about a user who is not signed in. */
 export const unknownPrincipal: Status = { code: 'Requester', subCode: 'UnknownPrincipal' };
 
 export const statusUri = (code: StatusCode | SubStatusCode): string => PREFIX + code;
 
-/** In a message that declared the namespace of the protocol. */
+/** Writes the status. The message around it declares the namespace of the protocol. */
 export function statusElement({ code, subCode, message }: Status): string {
   const below = subCode === undefined ? '' : `<samlp:StatusCode Value="${PREFIX}${subCode}"></samlp:StatusCode>`;
   const said = message === undefined ? '' : `<samlp:StatusMessage>${tolerantText(message)}</samlp:StatusMessage>`;

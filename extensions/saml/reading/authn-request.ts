@@ -1,4 +1,4 @@
-/** @see SAML Core §3.4.1 */
+/** Reader of AuthnRequests. @see SAML Core §3.4.1 */
 
 import { present } from '../../../lib/extension-door.js';
 import type { AuthnRequest, RequestedAuthnContext } from '../messages/inbound.js';
@@ -10,11 +10,11 @@ import { ns } from '../xml/namespaces.js';
 import { booleanAttribute, indexAttribute } from '../xml/values.js';
 import { headElements, headOf, nameIdOf, type ReadMessage, short } from './message.js';
 
-/** Classes that a request may name. */
+/** Classes in a request, at most. */
 const MOST_CLASSES = 20;
 const comparisons = ['exact', 'minimum', 'maximum', 'better'] as const;
 
-/** @throws RefusedMessage, MalformedXml */
+/** Reads an AuthnRequest. @throws RefusedMessage, MalformedXml */
 export function readAuthnRequest(root: Element): ReadMessage<AuthnRequest> {
   ordered(
     root,

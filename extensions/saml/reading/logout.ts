@@ -1,4 +1,4 @@
-/** Logout messages that service providers send. @see SAML Core §3.7 */
+/** Readers of logout messages. @see SAML Core §3.7 */
 
 import { present } from '../../../lib/extension-door.js';
 import type { LogoutRequest, LogoutResponse } from '../messages/inbound.js';
@@ -8,7 +8,7 @@ import { ns } from '../xml/namespaces.js';
 import { instantAttribute } from '../xml/values.js';
 import { headElements, headOf, idAttribute, nameIdOf, type ReadMessage, short } from './message.js';
 
-/** @throws RefusedMessage, MalformedXml */
+/** Reads a LogoutRequest. @throws RefusedMessage, MalformedXml */
 export function readLogoutRequest(root: Element): ReadMessage<LogoutRequest> {
   ordered(root, ...headElements, [ns.saml, 'BaseID'], [ns.saml, 'NameID'], [ns.saml, 'EncryptedID'], [ns.samlp, 'SessionIndex']);
   const { destination, ...head } = headOf(root);
@@ -22,7 +22,7 @@ export function readLogoutRequest(root: Element): ReadMessage<LogoutRequest> {
   };
 }
 
-/** @throws RefusedMessage, MalformedXml */
+/** Reads a LogoutResponse. @throws RefusedMessage, MalformedXml */
 export function readLogoutResponse(root: Element): ReadMessage<LogoutResponse> {
   ordered(root, ...headElements, [ns.samlp, 'Status']);
   const { destination, ...head } = headOf(root);

@@ -1,8 +1,8 @@
 /**
- * Reads the messages that service providers send, from parsed XML to data, a file for each protocol: `authn-request`, `logout`; here is what all have,
- * an ID, an issuer, a time and a destination.
+ * Readers of messages: from parsed XML to data. `authn-request` and `logout` read one protocol each. This file reads the common parts: ID, issuer, instant
+ * and destination.
  *
- * It refuses what has not the form of the schema. Signatures, times, replay and addresses are checked by `front-door/`; XML itself is parsed in `xml/`.
+ * The readers refuse messages that do not match the schema. `front-door/` checks signatures, times, replays and addresses. `xml/` parses XML.
  * @see SAML Core §3.2.1, §3.2.2
  */
 
@@ -18,7 +18,7 @@ import { instantAttribute } from '../xml/values.js';
 export type Kind = InboundMessage['kind'];
 const kinds: readonly Kind[] = ['AuthnRequest', 'LogoutRequest', 'LogoutResponse'];
 
-/** A message, and what the front door alone looks at. */
+/** A message, with the members that only the front door needs. */
 export interface ReadMessage<Message extends InboundMessage = InboundMessage> {
   readonly message: Message;
   readonly destination?: string;
@@ -26,16 +26,16 @@ export interface ReadMessage<Message extends InboundMessage = InboundMessage> {
   readonly notOnOrAfter?: number;
 }
 
-/** Bytes of a name or a URI. What is kept of a message is bounded, because anybody can send a request that is not signed. */
+/** Bytes of a name or a URI, at most. Anybody can send an unsigned request, so stored parts of a message are bounded. */
 const MOST_BYTES = 1024;
 
-/** @throws MalformedXml `xml_structure` for a text that is too long */
+/** Checks the length of a text. @throws MalformedXml `xml_structure` for a text that is too long */
 export function short<Value extends string | undefined>(value: Value, place: string): Value {
   if (value !== undefined && Buffer.byteLength(value) > MOST_BYTES) throw new MalformedXml('xml_structure', place);
   return value;
 }
 
-/** @throws RefusedMessage `message_kind` */
+/** Returns the kind of a message. @throws RefusedMessage `message_kind` */
 export function kindOf(root: Element): Kind {
   const kind = kinds.find((name) => isNamed(root, ns.samlp, name));
   if (!kind) throw new RefusedMessage('message_kind');
@@ -44,14 +44,14 @@ export function kindOf(root: Element): Kind {
 
 const ENTITY = 'urn:oasis:names:tc:SAML:2.0:nameid-format:entity';
 
-/** What every message may begin with. @see SAML Core §3.2.1, §3.2.2 */
+/** Elements at the start of every message, in this order. @see SAML Core §3.2.1, §3.2.2 */
 export const headElements = [
   [ns.saml, 'Issuer'],
   [ns.ds, 'Signature'],
   [ns.samlp, 'Extensions'],
 ] as const;
 
-/** The entityID of the issuer. @see SAML Profiles §4.1.4.1, §4.4.4.1 */
+/** Returns the entityID of the issuer. @see SAML Profiles §4.1.4.1, §4.4.4.1 */
 export function issuerOf(root: Element): string {
   const issuer = required(root, ns.saml, 'Issuer');
   if ((attribute(issuer, 'Format') ?? ENTITY) !== ENTITY) throw new MalformedXml('xml_structure', 'Issuer');
@@ -69,14 +69,14 @@ export function headOf(
   return { id, issuer: issuerOf(root), issuedAt, ...present({ destination }) };
 }
 
-/** The ID of a message: a name without a colon. @see SAML Core §1.3.4 */
+/** Returns the ID of a message, a name without a colon. @see SAML Core §1.3.4 */
 export function idAttribute(root: Element, name: string): string {
   const id = requiredAttribute(root, name);
   if (!/^[A-Za-z_][\w.-]{0,255}$/.test(id)) throw new RefusedMessage('message_id', { place: name });
   return id;
 }
 
-/** The only `NameID` right below an element. @throws RefusedMessage where somebody is named in another way */
+/** Returns the only `NameID` among the children of an element. @throws RefusedMessage if the user is named by another element */
 export function nameIdOf(parent: Element): NameId | undefined {
   if (one(parent, ns.saml, 'BaseID') || one(parent, ns.saml, 'EncryptedID')) throw new RefusedMessage('encrypted_id_unsupported');
   const element = one(parent, ns.saml, 'NameID');

@@ -1,4 +1,4 @@
-/** Words of sign-ins for service providers. */
+/** Page texts of the SAML extension in English. */
 export const en = {
   'saml.refused.title': 'This request was not accepted',
   'saml.refused.text': 'The application asked for something in a way that is not allowed here. Tell the people who look after it.',

@@ -1,4 +1,4 @@
-/** All words of the extension, by language. */
+/** Page texts of the extension, by language. */
 import type { ExtensionTexts } from '../../../lib/extension-door.js';
 import { da } from './da.js';
 import { de } from './de.js';
