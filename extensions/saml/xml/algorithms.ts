@@ -1,4 +1,7 @@
-/** Algorithms of signatures: those that we use, and those that are accepted. None has SHA-1, and none takes a public key for a shared secret. */
+/**
+ * Algorithms of signatures: those that the service uses, and those that it accepts. No accepted algorithm uses SHA-1, and none takes a public key as a
+ * shared secret.
+ */
 import { createHash, type KeyObject, verify } from 'node:crypto';
 import { ns } from './namespaces.js';
 
@@ -14,7 +17,7 @@ export const SHA256 = `${ns.xenc}sha256`;
 export const ENVELOPED = `${ns.ds}enveloped-signature`;
 export const EXCLUSIVE_C14N = 'http://www.w3.org/2001/10/xml-exc-c14n#';
 
-/** A map, because an object finds `constructor`, too. @see RFC 9231 §2.3 */
+/** A map, because a look-up in an object would find `constructor`. @see RFC 9231 §2.3 */
 const signatureAlgorithms: ReadonlyMap<string, SignatureAlgorithm> = new Map([
   [RSA_SHA256, { keyType: 'rsa', hash: 'sha256' }],
   [`${more}rsa-sha384`, { keyType: 'rsa', hash: 'sha384' }],
@@ -27,12 +30,12 @@ const signatureAlgorithms: ReadonlyMap<string, SignatureAlgorithm> = new Map([
 export const isSignatureAlgorithm = (uri: string): boolean => signatureAlgorithms.has(uri);
 
 /**
- * How the two numbers of an ECDSA signature are written: side by side in XML. Shibboleth writes them as ASN.1 in URLs, others as in XML.
+ * Encoding of the two numbers of an ECDSA signature. XML has them side by side. In URLs, Shibboleth writes ASN.1, and other products write the form of XML.
  * @see XML Signature 1.1 §6.4.3
  */
 type EcForm = 'ieee-p1363' | 'der';
 
-/** Whether one of the keys made the signature. Keys of another type than the algorithm's are passed over. */
+/** Whether one of the keys made the signature. Keys of another type than the algorithm's are ignored. */
 export function isSignedByOne(uri: string, keys: readonly KeyObject[], data: string, signature: Buffer, forms: readonly EcForm[]): boolean {
   const algorithm = signatureAlgorithms.get(uri);
   if (!algorithm) return false;
@@ -45,7 +48,7 @@ export function isSignedByOne(uri: string, keys: readonly KeyObject[], data: str
   return keys.some((key) => key.asymmetricKeyType === keyType && isBy(key));
 }
 
-/** In base64, by the algorithm's URI. */
+/** Digests in base64, by the URI of the algorithm. */
 export const digests: ReadonlyMap<string, (data: string) => string> = new Map(
   Object.entries({
     [SHA256]: 'sha256',

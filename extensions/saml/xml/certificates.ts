@@ -2,12 +2,11 @@
 import { type KeyObject, X509Certificate } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
-/** Reading a certificate takes longer than a verification with its key. */
+/** Cache of keys, because parsing a certificate takes longer than a verification. */
 const keyCache = new LRUCache<string, { readonly key: KeyObject | undefined }>({ max: 1000 });
 
 /**
- * The keys of certificates in base64. Only the key counts: whoever registered the certificate said that it is the service provider's, for as long as it is
- * registered.
+ * Returns the keys of certificates in base64. Only the key counts: the registration says that it belongs to the service provider.
  * @see SAML Metadata Interoperability Profile §2.6.1
  */
 export const keysOf = (certificates: readonly string[]): KeyObject[] => certificates.flatMap((certificate) => keyOf(certificate) ?? []);

@@ -1,4 +1,4 @@
-/** Reads a tree that was parsed strictly: it holds elements, attributes and text alone. */
+/** Readers of a strictly parsed tree, which has only elements, attributes and text. */
 import { MalformedXml } from './malformed.js';
 
 const ELEMENT = 1;
@@ -7,32 +7,32 @@ const TEXT = 3;
 export const isNamed = (element: Element, namespace: string, name: string): boolean =>
   element.namespaceURI === namespace && element.localName === name;
 
-/** All elements right below it. */
+/** Returns the child elements. */
 export function elementsOf(element: Element): Element[] {
   const elements: Element[] = [];
   for (let node = element.firstChild; node; node = node.nextSibling) if (node.nodeType === ELEMENT) elements.push(node as Element);
   return elements;
 }
 
-/** The elements of a name right below it. */
+/** Returns the child elements of a name. */
 export const children = (element: Element, namespace: string, name: string): Element[] =>
   elementsOf(element).filter((child) => isNamed(child, namespace, name));
 
-/** The only element of a name right below it, if there is one. @throws MalformedXml `xml_structure` for two */
+/** Returns the only child element of a name; undefined without one. @throws MalformedXml `xml_structure` for two */
 export function one(element: Element, namespace: string, name: string): Element | undefined {
   const [first, second] = children(element, namespace, name);
   if (second) throw new MalformedXml('xml_structure', name);
   return first;
 }
 
-/** The only element of a name right below it. @throws MalformedXml `xml_structure` for none, and for two */
+/** Returns the only child element of a name. @throws MalformedXml `xml_structure` for none, and for two */
 export function required(element: Element, namespace: string, name: string): Element {
   const child = one(element, namespace, name);
   if (!child) throw new MalformedXml('xml_structure', name);
   return child;
 }
 
-/** Refuses all elements right below it but those of these names, in this order. @throws MalformedXml `xml_structure` */
+/** Checks that the child elements have only these names, in this order. @throws MalformedXml `xml_structure` */
 export function ordered(element: Element, ...names: readonly (readonly [namespace: string, name: string])[]): void {
   let reached = 0;
   for (const child of elementsOf(element)) {
@@ -42,7 +42,7 @@ export function ordered(element: Element, ...names: readonly (readonly [namespac
   }
 }
 
-/** Its text without white space around it. @throws MalformedXml `xml_structure` where it holds elements, or nothing */
+/** Returns the text without white space around it. @throws MalformedXml `xml_structure` if there are child elements, or no text */
 export function textOf(element: Element): string {
   let text = '';
   for (let node = element.firstChild; node; node = node.nextSibling) {
@@ -54,10 +54,10 @@ export function textOf(element: Element): string {
   return trimmed;
 }
 
-/** The value of an attribute without a prefix. */
+/** Returns the value of an attribute without a prefix. */
 export const attribute = (element: Element, name: string): string | undefined => element.getAttributeNode(name)?.value;
 
-/** @throws MalformedXml `xml_structure` where there is none, or an empty one */
+/** Returns the value of an attribute. @throws MalformedXml `xml_structure` for a missing or empty attribute */
 export function requiredAttribute(element: Element, name: string): string {
   const value = attribute(element, name);
   if (!value) throw new MalformedXml('xml_structure', name);
@@ -66,7 +66,7 @@ export function requiredAttribute(element: Element, name: string): string {
 
 const isSpace = (char: string | undefined): boolean => char === ' ' || char === '\n' || char === '\t' || char === '\r';
 
-/** Without white space around it: that of XML, which is less than `trim` takes. A pattern would take the square of the length. */
+/** Removes the white space of XML around a text, which is less than `trim` removes. A regular expression would take quadratic time. */
 export function collapsed(value: string): string {
   let start = 0;
   let end = value.length;

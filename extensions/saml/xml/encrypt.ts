@@ -1,26 +1,26 @@
-/** Encrypted assertions: AES-GCM under a key of their own, which is encrypted to the service provider. @see XML Encryption 1.1 §5.2.4, §5.5.2 */
+/** Encryption of assertions: AES-GCM with a new key, which is encrypted to the service provider. @see XML Encryption 1.1 §5.2.4, §5.5.2 */
 import { constants, createCipheriv, publicEncrypt, randomBytes } from 'node:crypto';
 import { keysOf } from './certificates.js';
 import { ns } from './namespaces.js';
 
 const { saml: SAML, xenc: XENC, ds: DS } = ns;
 
-/** How data is encrypted, and by which name. */
+/** Methods of data encryption, by their names here. */
 export const methods = {
   'aes128-gcm': { algorithm: 'http://www.w3.org/2009/xmlenc11#aes128-gcm', cipher: 'aes-128-gcm', keyBytes: 16 },
   'aes256-gcm': { algorithm: 'http://www.w3.org/2009/xmlenc11#aes256-gcm', cipher: 'aes-256-gcm', keyBytes: 32 },
 } as const;
 
-/** How the key of the data is encrypted. @see XML Encryption 1.1 §5.5.2 */
+/** Method by which the key of the data is encrypted. @see XML Encryption 1.1 §5.5.2 */
 export const RSA_OAEP = `${XENC}rsa-oaep-mgf1p`;
 
 /** @see XML Encryption 1.1 §5.2.4 */
 const IV_BYTES = 12;
 
 /**
- * In the form that stands in a protocol message, canonical itself because the message may be signed.
- * @param assertion XML that declares its namespaces, because it is read on its own once it is decrypted.
- * @param certificate DER in base64; without one nothing is written, never the assertion in clear.
+ * Returns an `EncryptedAssertion` in canonical form, because the message around it may be signed.
+ * @param assertion XML that declares its namespaces, because the service provider reads it alone after decryption
+ * @param certificate DER in base64. Without one it throws, so that an assertion is never sent in clear.
  */
 export function encryptedAssertion(assertion: string, method: keyof typeof methods, certificate: string | undefined): string {
   const [publicKey] = keysOf(certificate === undefined ? [] : [certificate]);
@@ -30,7 +30,7 @@ export function encryptedAssertion(assertion: string, method: keyof typeof metho
   const iv = randomBytes(IV_BYTES);
   const aes = createCipheriv(cipher, key, iv);
   const data = Buffer.concat([iv, aes.update(assertion, 'utf8'), aes.final(), aes.getAuthTag()]);
-  // With SHA-1, as `rsa-oaep-mgf1p` has it: what OAEP needs of the hash does not depend on collisions, and every service provider reads it.
+  // `rsa-oaep-mgf1p` uses SHA-1, and every service provider reads it. OAEP does not depend on the resistance of the hash to collisions.
   const wrapped = publicEncrypt({ key: publicKey, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha1' }, key);
   return (
     `<saml:EncryptedAssertion xmlns:saml="${SAML}"><xenc:EncryptedData xmlns:xenc="${XENC}" Type="${XENC}Element">` +

@@ -1,4 +1,4 @@
-/** What is wrong with a document. Its message never holds anything of the document. */
+/** Reasons why a document is malformed. Messages of these errors never contain text of the document. */
 
 export const malformations = {
   xml_encoding: 'The document is not UTF-8, or says that it is something else.',
@@ -14,7 +14,7 @@ export type Malformation = keyof typeof malformations;
 
 export class MalformedXml extends Error {
   override readonly name = 'MalformedXml';
-  /** @param place names the element or attribute, as the reader knows it: never text of the document. */
+  /** @param place names the element or attribute in the reader's own words, never in text of the document */
   constructor(
     readonly reason: Malformation,
     readonly place?: string,

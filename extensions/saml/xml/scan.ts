@@ -1,23 +1,23 @@
 /**
- * Scans a document before a parser sees it, because the parser mends what is not well-formed, and builds a tree of whatever depth. What the scan lets
- * through has one reading.
+ * Scanner that checks a document before the parser sees it. The parser repairs malformed XML, and builds trees of any depth. A document that passes the
+ * scan has only one reading.
  */
 import { MalformedXml } from './malformed.js';
 import { ns } from './namespaces.js';
 
 export interface Limits {
-  /** Of UTF-8. */
+  /** Bytes of UTF-8, at most. */
   readonly maxBytes: number;
-  /** Elements and attributes. */
+  /** Elements and attributes, at most. */
   readonly maxNodes: number;
-  /** 1: the root alone. */
+  /** Depth, at most. 1 is the root alone. */
   readonly maxDepth: number;
-  /** Comments are cut out, as canonical XML does. @default false: they are refused */
+  /** Whether comments are removed, as canonical XML does. @default false: comments are refused */
   readonly allowComments?: boolean;
 }
 
 const MAX_ATTRIBUTES = 64;
-/** Characters of a namespace: canonical XML writes it for each branch that uses it. */
+/** Characters of a namespace, at most. Canonical XML repeats it in each branch that uses it. */
 const MAX_NAMESPACE = 1024;
 const XHTML = 'http://www.w3.org/1999/xhtml';
 
@@ -40,13 +40,14 @@ const outermost: Scope = new Map([
 ]);
 
 /**
- * @returns the document as it may be parsed: without XML declaration and comments
+ * Checks a document.
+ * @returns the document for the parser: without XML declaration and comments
  * @throws MalformedXml
  */
 export function scanned(text: string, limits: Limits): string {
   if (Buffer.byteLength(text) > limits.maxBytes) throw new MalformedXml('xml_too_long');
   const xml = withoutDeclaration(text);
-  // Before anything is read: no later step can be talked into a construct that is not there.
+  // Checked on the raw text, so that no later step can be tricked into a forbidden construct.
   const forbidden = limits.allowComments ? /<(?:!(?!--)|\?)/ : /<[!?]/;
   if (forbidden.test(xml)) throw new MalformedXml('xml_forbidden_construct');
   if (noChar.test(xml)) throw new MalformedXml('xml_not_well_formed');
@@ -111,7 +112,7 @@ function elementsScanned(xml: string, limits: Limits): string {
   return pieces.length === 0 ? xml : pieces.join('') + xml.slice(copiedTo);
 }
 
-/** The start tag, or the empty element, at a place. */
+/** Reads the start tag, or the empty element, at an offset. */
 function startTag(xml: string, tag: number, outer: Scope, count: () => void) {
   const notWellFormed = () => new MalformedXml('xml_not_well_formed');
   const [all, prefix = '', local] = matched(startOfTag, xml, tag) ?? [''];
@@ -137,7 +138,7 @@ function startTag(xml: string, tag: number, outer: Scope, count: () => void) {
     if (!isDefault && ofPrefix !== 'xmlns') continue;
     if (written.length > MAX_NAMESPACE) throw new MalformedXml('xml_too_complex');
     const value = normalized(written);
-    // `xml` and `xmlns` are never declared, and no prefix is undeclared. XHTML is parsed by other rules. @see Namespaces in XML 1.0 §3, §5
+    // `xml` and `xmlns` cannot be declared, and a prefix cannot be undeclared. The parser treats XHTML by other rules. @see Namespaces in XML 1.0 §3, §5
     const isReserved = value === ns.xml || value === XHTML || value === 'http://www.w3.org/2000/xmlns/';
     if (isReserved || (!isDefault && (value === '' || name === 'xml' || name === 'xmlns' || name in Object.prototype)))
       throw new MalformedXml('xml_not_well_formed');
@@ -150,7 +151,7 @@ function startTag(xml: string, tag: number, outer: Scope, count: () => void) {
   const ids: string[] = [];
   for (const { prefix: ofPrefix, local: name, value } of attributes) {
     const space = ofPrefix === '' ? '' : ofPrefix === 'xmlns' ? 'xmlns' : scope.get(ofPrefix);
-    // Two prefixes of one namespace make no two attributes. @see Namespaces in XML 1.0 §6.3
+    // Two prefixes of one namespace give one attribute twice. @see Namespaces in XML 1.0 §6.3
     if (space === undefined || names.has(`${space} ${name}`)) throw notWellFormed();
     names.add(`${space} ${name}`);
     if (/^id$/i.test(name) && ofPrefix !== 'xmlns') ids.push(normalized(value));
@@ -158,7 +159,7 @@ function startTag(xml: string, tag: number, outer: Scope, count: () => void) {
   return { name: prefix === '' ? local : `${prefix}:${local}`, scope, ids, isEmpty: slash === '/', end: offset + end.length };
 }
 
-/** There are no entities but the five of XML, and no references to what is no character. */
+/** Checks references: only the five predefined entities, and numbers of valid characters. */
 function checkReferences(text: string): void {
   if (!text.includes('&')) return;
   if (noReference.test(text)) throw new MalformedXml('xml_forbidden_construct');
@@ -168,7 +169,7 @@ function checkReferences(text: string): void {
   }
 }
 
-/** The value of an attribute whose references were checked. @see XML 1.0 §3.3.3 */
+/** Returns the value of an attribute whose references were checked. @see XML 1.0 §3.3.3 */
 const normalized = (value: string): string =>
   value
     .replace(/[\t\r\n]/g, ' ')

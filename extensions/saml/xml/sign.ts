@@ -1,19 +1,19 @@
-/** Enveloped signatures over elements that are written in canonical form. @see SAML Core §5.4 */
+/** Enveloped signatures over elements in canonical form. @see SAML Core §5.4 */
 import { createHash } from 'node:crypto';
 import { ENVELOPED, EXCLUSIVE_C14N, RSA_SHA256, SHA256 } from './algorithms.js';
 import { ns } from './namespaces.js';
 
-/** What signs all messages of the service. */
+/** Signs all messages of the service. */
 export interface Signer {
   /** DER in base64, for `KeyInfo`. */
   readonly certificate: string;
-  /** RSASSA-PKCS1-v1_5 with SHA-256 over the bytes, in base64. */
+  /** Returns the signature in base64: RSASSA-PKCS1-v1_5 with SHA-256 over the bytes. */
   sign(data: string): string;
 }
 
 const { ds: DS } = ns;
 
-/** The start tag as it is signed: alone, `SignedInfo` has to declare the namespace that it inherits in the message. */
+/** Start tag that is signed. Alone, `SignedInfo` must declare the namespace that it inherits in the message. */
 const SIGNED_START = `<ds:SignedInfo xmlns:ds="${DS}">`;
 const INFO_START =
   `<ds:CanonicalizationMethod Algorithm="${EXCLUSIVE_C14N}"></ds:CanonicalizationMethod>` +
@@ -25,8 +25,8 @@ const TRANSFORMS =
 const INFO_END = '</ds:DigestValue></ds:Reference></ds:SignedInfo>';
 
 /**
- * The element with a signature between its issuer and the rest, where the schemas want it.
- * @param head up to the end of the issuer. @param tail all after it. @param id of the element, of characters that need no escape
+ * Returns the element with a signature after its issuer, where the schemas require it.
+ * @param head up to the end of the issuer. @param tail all after the issuer. @param id of the element, of characters that need no escape
  */
 export function signedElement(head: string, tail: string, id: string, signer: Signer): string {
   const digest = createHash('sha256').update(head).update(tail).digest('base64');

@@ -1,6 +1,6 @@
 /**
- * Verifies the signature of a message: one, over the whole of it, by a registered key. What is read afterwards are the bytes that were signed, and nothing
- * of the document around them.
+ * Verification of enveloped signatures: one signature, over the whole message, by a registered key. The readers then get the signed bytes alone, and
+ * nothing of the document around them.
  */
 import type { KeyObject } from 'node:crypto';
 import { SignedXml } from 'xml-crypto';
@@ -26,18 +26,18 @@ export class BadSignature extends Error {
   }
 }
 
-/** There are no comments, so both forms are the same. @see SAML Core §5.4.3, §5.4.4 */
+/** Accepted canonicalizations. Both give the same form, because messages have no comments. @see SAML Core §5.4.3, §5.4.4 */
 const canonicalizations = [EXCLUSIVE_C14N, `${EXCLUSIVE_C14N}WithComments`];
 
-/** All signatures in the tree, wherever they are. */
+/** Returns all signatures in the tree, at any depth. */
 export function signaturesIn(element: Element): Element[] {
   const below = elementsOf(element).flatMap(signaturesIn);
   return isNamed(element, ns.ds, 'Signature') ? [element, ...below] : below;
 }
 
 /**
- * The root of what was signed, parsed from the signed bytes: it has no signature any more.
- * @param xml the document, @param root the root of it
+ * Returns the root of the signed bytes, which is parsed from them and has no signature.
+ * @param xml the document, @param root its root
  * @throws BadSignature
  * @see SAML Core §5.4.2
  */
@@ -48,7 +48,7 @@ export function signedRoot(xml: string, root: Element, keys: readonly KeyObject[
   if (id !== attribute(root, 'ID')) throw new BadSignature('signature_reference');
   if (!isSignatureAlgorithm(algorithm) || !digests.has(digest)) throw new BadSignature('signature_alg_not_allowed');
 
-  // The canonical form may be longer than what came, by the namespaces that each branch repeats: it is signed, so nobody else made it so.
+  // The canonical form may be longer than the document, because each branch repeats namespaces. The signer chose that length, not an attacker.
   const limits = { maxBytes: 4 * messageLimits.maxBytes, maxNodes: 4 * messageLimits.maxNodes };
   const [signed, another] = signedBytes(xml, signature, algorithm, keys);
   if (signed === undefined || another !== undefined) throw new BadSignature('signature_invalid');
@@ -58,7 +58,7 @@ export function signedRoot(xml: string, root: Element, keys: readonly KeyObject[
   return read;
 }
 
-/** What a signature says of itself. @throws BadSignature where it is not in the form that SAML gives it. */
+/** Returns the members of a signature. @throws BadSignature if the signature does not have the form that SAML requires */
 function describedBy(signature: Element): { readonly algorithm: string; readonly digest: string; readonly id: string } {
   try {
     ordered(signature, [ns.ds, 'SignedInfo'], [ns.ds, 'SignatureValue'], [ns.ds, 'KeyInfo']);
@@ -82,7 +82,7 @@ function describedBy(signature: Element): { readonly algorithm: string; readonly
       ordered(element, [EXCLUSIVE_C14N, 'InclusiveNamespaces']);
       if (!canonicalizations.includes(algorithmOf(element))) throw new BadSignature('signature_alg_not_allowed');
     }
-    // `HMACOutputLength` would be one of their children.
+    // Refuses child elements such as `HMACOutputLength`.
     for (const element of [method, digestMethod, enveloped]) ordered(element);
 
     const uri = attribute(reference, 'URI') ?? '';
@@ -95,12 +95,12 @@ function describedBy(signature: Element): { readonly algorithm: string; readonly
 
 const algorithmOf = (element: Element): string => attribute(element, 'Algorithm') ?? '';
 
-/** Each of the references that were verified, in canonical form. Keys in the message count for nothing. */
+/** Returns the verified references in canonical form. Keys in the message are ignored. */
 function signedBytes(xml: string, signature: Element, algorithm: string, keys: readonly KeyObject[]): readonly string[] {
   const [key] = keys;
   if (!key) return [];
   const verifier = new SignedXml({ publicCert: key, getCertFromKeyInfo: () => null });
-  // All keys in one go, because the canonical form takes longer than the keys.
+  // Tries all keys in one verification, because canonicalization takes longer than the keys.
   const verifySignature = (data: string, _key: unknown, value: string): boolean =>
     isSignedByOne(algorithm, keys, data, Buffer.from(value, 'base64'), ['ieee-p1363']);
   verifier.SignatureAlgorithms = tableOf([[algorithm, { verifySignature }]]);
@@ -117,7 +117,7 @@ function signedBytes(xml: string, signature: Element, algorithm: string, keys: r
   }
 }
 
-/** Algorithms as xml-crypto looks them up: without a prototype, so that no name finds what is not in the table. */
+/** Returns algorithms in a table for xml-crypto. The table has no prototype, so that a look-up finds only its own names. */
 function tableOf<Made>(algorithms: readonly (readonly [uri: string, members: object])[]): Record<string, new () => Made> {
   const table = Object.create(null) as Record<string, new () => Made>;
   for (const [uri, members] of algorithms)

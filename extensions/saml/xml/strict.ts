@@ -1,13 +1,13 @@
 /**
- * XML as service providers send it: parsed strictly, or refused.
+ * Strict parser for XML of service providers.
  *
- * `scan` refuses whatever has two readings before the parser sees it, `elements` and `values` read the tree, `verify` verifies signatures.
+ * `scan` refuses a document with two readings before the parser sees it. `elements` and `values` read the tree. `signature` verifies signatures.
  */
 import { DOMParser } from '@xmldom/xmldom';
 import { MalformedXml } from './malformed.js';
 import { type Limits, scanned } from './scan.js';
 
-/** What a message may be. */
+/** Limits of a message. */
 export const messageLimits: Limits = { maxBytes: 65_536, maxNodes: 400, maxDepth: 24 };
 
 const refuse = () => {
@@ -16,7 +16,8 @@ const refuse = () => {
 const parser = new DOMParser({ errorHandler: { warning: refuse, error: refuse, fatalError: refuse } });
 
 /**
- * The root of a document that is well-formed, within the limits, without DTD, entities, CDATA and processing instructions, and whose IDs are unique.
+ * Returns the root of a document. The document must be well-formed, within the limits, without DTD, entities, CDATA and processing instructions, and with
+ * unique IDs.
  * @throws MalformedXml
  */
 export function parseStrict(xml: string, limits: Partial<Limits> = {}): Element {
@@ -24,7 +25,7 @@ export function parseStrict(xml: string, limits: Partial<Limits> = {}): Element 
   return root ?? refuse();
 }
 
-/** Returns the text without byte order mark. @throws MalformedXml for bytes that are not in the encoding */
+/** Decodes bytes and removes a byte order mark. @throws MalformedXml for bytes that are not in the encoding */
 export function decodedText(bytes: Uint8Array, encoding = 'utf-8'): string {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);

@@ -1,4 +1,4 @@
-/** Values of XML Schema, as SAML uses them. @see XML Schema Part 2 §3.2, §3.3 */
+/** Readers of XML Schema values in SAML. @see XML Schema Part 2 §3.2, §3.3 */
 import { attribute, collapsed } from './elements.js';
 import { MalformedXml } from './malformed.js';
 
@@ -9,19 +9,19 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
   ['0', false],
 ]);
 
-/** An `xs:boolean`; undefined where there is no such attribute. @throws MalformedXml `xml_structure` */
+/** Returns an `xs:boolean`; undefined without the attribute. @throws MalformedXml `xml_structure` */
 export const booleanAttribute = (element: Element, name: string): boolean | undefined =>
   read(element, name, (value) => booleans.get(value));
 
-/** An `xs:unsignedShort`, such as the index of an endpoint. @throws MalformedXml `xml_structure` */
+/** Returns an `xs:unsignedShort`, such as the index of an endpoint. @throws MalformedXml `xml_structure` */
 export const indexAttribute = (element: Element, name: string): number | undefined =>
   read(element, name, (value) => (/^\+?0*[0-9]{1,5}$/.test(value) && Number(value) <= 65_535 ? Number(value) : undefined));
 
-/** An `xs:dateTime`, as milliseconds since the epoch. @throws MalformedXml `xml_structure` */
+/** Returns an `xs:dateTime` in milliseconds since the epoch. @throws MalformedXml `xml_structure` */
 export const instantAttribute = (element: Element, name: string): number | undefined => read(element, name, instantOf);
 
 /**
- * An `xs:dateTime`, as milliseconds since the epoch. Without a time zone it is UTC, because SAML has no other.
+ * Parses an `xs:dateTime` into milliseconds since the epoch. An instant without a time zone is UTC, because SAML allows no other.
  * @see SAML Core §1.3.3
  */
 export function instantOf(value: string): number | undefined {
@@ -29,7 +29,7 @@ export function instantOf(value: string): number | undefined {
     /^([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,20}))?(Z|[+-][0-9]{2}:[0-9]{2})?$/.exec(value) ?? [];
   if (date === undefined || time === undefined) return undefined;
   const wall = Date.parse(`${date}T${time}Z`);
-  // Days that a month does not have roll over.
+  // `Date` rolls days that a month does not have over to the next month.
   if (Number.isNaN(wall) || new Date(wall).toISOString() !== `${date}T${time}.000Z`) return undefined;
   const [, sign, hours, minutes] = /^([+-])([0-9]{2}):([0-9]{2})$/.exec(zone) ?? [];
   if (Number(hours ?? 0) > 14 || Number(minutes ?? 0) > 59) return undefined;
