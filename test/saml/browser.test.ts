@@ -1,6 +1,6 @@
 /**
- * SAML Profiles §4.1 and §4.4 in a browser, from another site: service providers are at localhost, the identity provider at 127.0.0.1, so that no cookie
- * which is `SameSite=Lax` comes with what they post.
+ * SAML Profiles §4.1 and §4.4 in a browser, from another site. Service providers run at localhost and the identity provider at 127.0.0.1, so that
+ * `SameSite=Lax` cookies are not sent with posts between them.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -18,7 +18,7 @@ describeInBrowser('SAML in Chromium, across sites', () => {
 
   const add = (options: AddOptions = {}): Promise<RegisteredServiceProvider> => service.add({ host: 'localhost', ...options });
 
-  /** A form of another site, as it arrived. */
+  /** A form of another site, as the service received it. */
   interface Posted {
     readonly to: string;
     readonly site: string | undefined;
@@ -26,11 +26,11 @@ describeInBrowser('SAML in Chromium, across sites', () => {
   }
   interface Tab {
     readonly page: Page;
-    /** Forms that service providers posted to us. */
+    /** Returns the forms that service providers posted to the service. */
     posted(): Promise<readonly Posted[]>;
   }
 
-  /** What the browser complains about fails the test. */
+  /** Runs a test in a tab. A complaint of the browser fails the test. */
   async function withTab(use: (tab: Tab) => Promise<void>): Promise<void> {
     const context: BrowserContext = await browser.newContext();
     const complaints: string[] = [];
@@ -68,7 +68,7 @@ describeInBrowser('SAML in Chromium, across sites', () => {
   }
   const isSignedIn = (page: Page): Promise<void> => page.getByRole('heading', { name: 'signed in as' }).waitFor();
   const isSignedOut = (page: Page): Promise<void> => page.getByRole('heading', { name: 'signed out' }).waitFor();
-  /** Of the first, the person; the others ask for nothing. */
+  /** Signs in at service providers. The first sign-in asks for the person; the others show no page. */
   async function signInAt(page: Page, [first, ...others]: readonly RegisteredServiceProvider[]): Promise<void> {
     await page.goto(first?.loginUrl ?? '');
     await signInOn(page);

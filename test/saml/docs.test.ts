@@ -1,4 +1,4 @@
-/** The page about SAML says what is so: its tables against the code that they are about. */
+/** The SAML page: its tables compared with the code. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
@@ -13,7 +13,7 @@ import { pageAt } from '../docs/pages.js';
 const page = pageAt('docs/saml.md');
 const { errorCodes = {}, events = [] } = saml();
 
-/** The data of events that the extension adds to the service's, by declaration merging. */
+/** Returns the data of the events that the extension declares by declaration merging. */
 function declaredEvents(): Readonly<Record<string, readonly string[]>> {
   const folder = 'extensions/saml';
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('events.ts'));

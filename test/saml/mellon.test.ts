@@ -1,4 +1,4 @@
-/** Issue 17: a service provider of another code base, Apache with mod_auth_mellon, through the whole of a sign-in and both ways of a sign-out. */
+/** Issue 17: a service provider of another code base, Apache with mod_auth_mellon, through a whole sign-in and both directions of a sign-out. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { describeInstalled } from '../servers/installed.js';
 import { Agent, type Answer, authorizeUrl, createPkce, signIn } from '../support/client/agent.js';
@@ -32,19 +32,19 @@ describeInstalled('mod_auth_mellon', mellonPackages, () => {
   const { challenge } = createPkce();
   const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
   const isPage = ({ url, status }: Answer, { origin }: Mellon): boolean => url.startsWith(origin) && status === 200;
-  /** Mellon marks its cookies as none of `SameSite`, so a browser sends them along with the response. */
+  /** Follows redirects and forms. Mellon sets cookies with `SameSite=None`, so browsers send them with the response. */
   const go = (agent: Agent, from: Answer | string, { origin } = mellon): Promise<Answer> => travelWithCookies(agent, from, origin);
-  /** The page that mellon guards, for somebody who signs in on the way to it. */
+  /** Opens the page that mellon guards, and signs the user in on the way. */
   async function enter(agent: Agent, at = mellon): Promise<Answer> {
     const page = await go(agent, `${at.origin}/private/`, at);
     if (isPage(page, at)) return page;
     const name = await agent.submit(page, { identifier: 'alice@acme.test' });
     return go(agent, await agent.submit(name, { password: 'alice' }), at);
   }
-  /** Before it sends the browser here to ask. */
+  /** Whether mellon shows its page without a redirect to the service. */
   const isIn = async (agent: Agent, { origin } = mellon): Promise<boolean> => (await agent.get(`${origin}/private/`)).status === 200;
   const isSignedInHere = async (agent: Agent, at = mellon): Promise<boolean> => isPage(await go(agent, `${at.origin}/private/`, at), at);
-  /** Where a sign-out that begins here ends. */
+  /** Returns the page at the end of a sign-out that begins here. */
   async function signOutHere(agent: Agent): Promise<Answer> {
     const question = await agent.get(`${service.issuer}/connect/endsession`);
     return travel(agent, await agent.submit(question, { logout: 'yes' }));
@@ -55,7 +55,7 @@ describeInstalled('mod_auth_mellon', mellonPackages, () => {
     const page = await enter(agent);
     expect(page.status).toBe(200);
     const nameId = page.headers.get('x-name-id');
-    // Mellon asks for a transient one.
+    // Mellon asks for a transient NameID.
     expect(nameId).toMatch(/^_[\da-f]{40}$/);
     expect(page.headers.get('x-user')).toBe('alice@acme.test');
     expect(page.headers.get('x-tid')).toBe(await service.tid('Acme'));
@@ -104,7 +104,7 @@ describeInstalled('mod_auth_mellon', mellonPackages, () => {
     const ofMellon = agent.cookies.get('mellon-cookie /');
     agent.cookies.clear();
     if (ofMellon) agent.cookies.set('mellon-cookie /', ofMellon);
-    // The user signs in again, and not by way of mellon.
+    // The user signs in again, without mellon.
     await signIn(agent, authorizeUrl(service.issuer, pkce));
     const end = await travel(agent, `${mellon.origin}/mellon/logout?ReturnTo=${encodeURIComponent(`${mellon.origin}/`)}`);
     expect([new URL(end.url).origin, end.status]).toEqual([mellon.origin, 400]);

@@ -1,4 +1,4 @@
-/** Threat I5 of the security reference, for three nodes over Redis: what a browser comes back with makes one message, whoever uses it at the same time. */
+/** Threat I5 of the security reference, for three nodes over Redis: a one-time reference makes one message, also if it is used concurrently. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
@@ -19,7 +19,7 @@ import { type Instances, startInstances } from '../support/service/instances.js'
 import { ownPrefix, redisClient } from '../support/stores/redis-clients.js';
 import { atOnce, tabOf } from '../support/time/rounds.js';
 
-/** Few with the suite; `npm run prove` plays more. */
+/** Few rounds in the suite; `npm run prove` runs more. */
 const { rounds, uses } = process.env.PROVE ? { rounds: 100, uses: 50 } : { rounds: 2, uses: 12 };
 
 withServer('REDIS_URL', (redis) => {
@@ -49,14 +49,14 @@ withServer('REDIS_URL', (redis) => {
     return provider;
   }
 
-  /** Where the browser is led with a reference that works once. */
+  /** Returns the URL with a one-time reference that the browser is sent to. */
   async function ledTo(path: string, agent: Agent, from: Answer | string): Promise<string> {
     const { location = '' } = await travel(agent, from, (answer) => answer.location?.includes(path) ?? false);
     expect(location).toContain(`${path}?`);
     return location;
   }
 
-  /** The one answer that goes on; by turns, each node gets a third of the requests. */
+  /** Returns the only answer that continues. Each node gets a third of the requests, in turn. */
   async function onlyOne(agent: Agent, location: string): Promise<Answer> {
     const tab = tabOf(agent);
     const answers = await atOnce(uses, () => tab().get(location));

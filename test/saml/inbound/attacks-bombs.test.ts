@@ -1,4 +1,4 @@
-/** Threats I7 and I9 of the security reference: what is too large is refused before it is unpacked, parsed or kept. */
+/** Threats I7 and I9 of the security reference: large input is refused before it is inflated, parsed or stored. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -15,14 +15,14 @@ import { authnRequest, joined, postFields, redirectParameters, redirectQuery, si
 const door = useFrontDoor();
 const MIB = 2 ** 20;
 
-/** DEFLATE of so many MiB of spaces, which takes neither the time nor the memory of them. */
+/** Returns DEFLATE of so many MiB of spaces, made without the time and memory that they would take. */
 function bomb(mebibytes: number): Buffer {
   const block = deflateRawSync(Buffer.alloc(MIB, ' '), { finishFlush: constants.Z_FULL_FLUSH });
   return Buffer.concat([...Array<Buffer>(mebibytes).fill(block), Buffer.from([3, 0])]);
 }
 const queryOf = (compressed: Buffer) => `SAMLRequest=${encodeURIComponent(compressed.toString('base64'))}`;
 
-/** The same service behind a server that takes longer headers than Node does by default, and tells how long each answer took. */
+/** The same service behind a server that accepts longer headers than Node does by default. The server measures each answer. */
 let roomy: Server;
 const tookMs: number[] = [];
 beforeAll(async () => {
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => roomy.close(resolve)));
 
-/** What is after the request line. */
+/** Everything after the request line. */
 interface Prepared {
   readonly query?: string;
   readonly body?: string;
@@ -152,16 +152,19 @@ if (process.env.PROVE)
   describe('I7, measured', () => {
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;
-    /** Bytes in use after a collection: the process's own size grows with what waits for one, which the test's client makes too. What is unpacked in between shows in the time. */
+    /**
+     * Returns the bytes in use after a collection. The size of the process would include garbage, and the test's client makes garbage too. Inflated data
+     * that is already freed shows in the time.
+     */
     const heldMemory = (): number => {
       collectGarbage();
       const { heapUsed, external } = process.memoryUsage();
       return heapUsed + external;
     };
-    /** The median, because the machine does other things, too. */
+    /** Returns the median, because other work on the machine causes outliers. */
     const medianOf = (times: readonly number[]) => times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? 0;
 
-    // Koa alone takes longer to find the query in a URL of 1 MB, which Node refuses unless it is told not to.
+    // Koa alone needs longer to find the query in a URL of 1 MB. Node refuses such a URL by default.
     const measured = attacks.filter(([name]) => name !== 'a RelayState of 1 MB in a URL');
     test.each(measured)('%s: at most 10 ms, and no memory', async (name, _reason, prepare) => {
       const prepared = prepare();

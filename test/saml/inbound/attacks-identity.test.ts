@@ -152,7 +152,7 @@ describe('where it is for', () => {
 });
 
 describe('when it was issued', () => {
-  // Ten seconds on each side, for the time that the test itself takes.
+  // Ten seconds of margin on each side, because the test takes time.
   test.each<[number, string]>([
     [0, 'accepted'],
     [170, 'accepted'],

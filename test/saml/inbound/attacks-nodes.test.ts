@@ -1,4 +1,4 @@
-/** Threats I1, I2 and I5 of the security reference at three processes at once: one message is used once, and what was made of it not at all. */
+/** Threats I1, I2 and I5 of the security reference, at three processes concurrently: a genuine message is used once, and a forgery of it never. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { withServer } from '../../servers/when.js';
@@ -10,7 +10,7 @@ import { authnRequest, newId, postFields, redirectQuery, signed, uris } from '..
 import { testKeyOf } from '../../support/saml/keys/test-keys.js';
 import { atOnce } from '../../support/time/rounds.js';
 
-/** Few with the suite; `npm run prove` plays as many as the issue asks for. */
+/** Few rounds in the suite; `npm run prove` runs as many as the issue requires. */
 const { rounds, uses } = process.env.PROVE ? { rounds: 200, uses: 50 } : { rounds: 3, uses: 12 };
 
 const host = '127.0.0.1:3000';
@@ -37,7 +37,7 @@ withServer('REDIS_URL', (redis) =>
       readonly query?: string;
       readonly body?: string;
     }
-    /** `begun`, where a sign-in begins; else the reason that the page names. */
+    /** Returns `begun` if a sign-in begins, else the reason on the page. */
     async function outcomeAt(index: number, { query = '', body }: Sent): Promise<string> {
       const { origin } = nodes[index % nodes.length] as SamlNode;
       const lines = [`${body === undefined ? 'GET' : 'POST'} /idp/saml/sso?${query} HTTP/1.1`, `Host: ${host}`];

@@ -1,4 +1,4 @@
-/** Threat I2 of the security reference: what is signed in a URL, and what is read of it. SAML Bindings §3.4.4.1. */
+/** Threat I2 of the security reference: the signed part of a URL is the part that is read. SAML Bindings §3.4.4.1. */
 import { createHmac } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
@@ -105,7 +105,7 @@ describe('I2: each parameter once', () => {
   test.each(['SAMLRequest', 'SAMLResponse', 'RelayState'])('%s twice in a form, and as a list', async (name) => {
     const fields = new URLSearchParams(postFields(signed(request(), door.keys.wiki)));
     const twice = (again: string) => sendPost(door.at().sso, `${fields}&${name}=a&${again}=b`);
-    // Beside a message in the form, a list is another parameter.
+    // If the form also has a message, a list is another parameter.
     const lists = name === 'RelayState' ? [] : [`${name}%5B%5D`, `${name}%5Ba%5D`];
     for (const again of [name, ...lists]) expect(reasonOf(await twice(again))).toBe('duplicate_parameter');
   });

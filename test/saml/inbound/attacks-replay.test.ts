@@ -1,4 +1,4 @@
-/** Threat I5 of the security reference: each message is taken once, as long as its time would let it in, and wrong signatures are counted. */
+/** Threat I5 of the security reference: a message is accepted once during its lifetime, and invalid signatures are counted. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { reasonOf, sendPost, sendRedirect } from '../../support/saml/inbound/front-door.js';
 import { countingParses } from '../../support/saml/inbound/parser-calls.js';
@@ -92,7 +92,7 @@ describe('I5: replay', () => {
       passTime(seconds);
       expect(await redirect(query)).toBe('replayed');
     }
-    // Whatever is forgotten by then: it is too old.
+    // The ID may be forgotten by now, because the message has expired.
     passTime(2000);
     expect(await redirect(query)).toBe('issue_instant');
   });
@@ -109,7 +109,7 @@ describe('wrong signatures cost little', () => {
     const next = bogus();
     const { answer, parses } = await countingParses(() => sendPost(door.at().sso, next, neighbour));
     expect(answer).toMatchObject({ reason: 'too_many_bad_signatures', status: 429, serviceProviderId: 'wiki' });
-    // Once, to know whose message it claims to be.
+    // Parsed once, to read the issuer.
     expect(parses).toBe(1);
     expect(await post(right(), neighbour)).toBe('too_many_bad_signatures');
     const ofShop = postFields(signed(request({ issuer: shop }), door.keys.shop));

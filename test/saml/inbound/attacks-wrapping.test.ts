@@ -15,7 +15,7 @@ import {
 const door = useFrontDoor();
 const evil = 'https://evil.test/acs';
 
-/** A message that the service provider signed, as the browser of an attacker sees it at a sign-in of their own. */
+/** Returns a message that the service provider signed. An attacker gets such a message in their own browser, at a sign-in of their own. */
 const captured = () => {
   const unsigned = authnRequest({ issuer: wiki, destination: door.at().sso, attributes: `AssertionConsumerServiceURL="${wiki}/acs"` });
   const original = signed(unsigned, door.keys.wiki);
@@ -30,7 +30,7 @@ const capturedLogout = () => {
 interface Forgery {
   readonly endpoint: 'sso' | 'slo';
   readonly capture: typeof captured;
-  /** What the attacker wants, around what was captured. */
+  /** Returns the attacker's message around the captured one. */
   readonly forge: (parts?: Partial<MessageParts>) => string;
 }
 const forgedAuthn: Forgery['forge'] = (parts) =>

@@ -1,4 +1,4 @@
-/** Threat I6 of the security reference: XML that two readers read differently. What `strict.test` shows of the parser, seen through both bindings. */
+/** Threat I6 of the security reference: XML that two readers read differently. Runs the cases of `strict.test` through both bindings. */
 import { describe, expect, test } from '@jest/globals';
 import { reasonOf, sendPost, sendRedirect } from '../../support/saml/inbound/front-door.js';
 import { countingParses, unparsed } from '../../support/saml/inbound/parser-calls.js';
@@ -7,7 +7,7 @@ import { authnRequest, logoutRequest, postFields, redirectQuery, signed } from '
 
 const door = useFrontDoor();
 const request = () => authnRequest({ issuer: wiki, destination: door.at().sso });
-/** Refused before a parser sees it, whoever signed it. */
+/** Returns the reasons of both bindings: signed in a URL, and unsigned in a form. No parser may run. */
 const refusals = async (xml: string | Buffer) => [
   reasonOf(await unparsed(async () => sendRedirect(door.at().sso, redirectQuery(xml, { by: door.keys.wiki })))),
   reasonOf(await unparsed(async () => sendPost(door.at().sso, postFields(xml)))),
@@ -78,7 +78,7 @@ describe('I6: before parsing', () => {
     expect(reasonOf(await sendRedirect(door.at().sso, redirectQuery(`\uFEFF${xml}`, { by: door.keys.wiki })))).toBe('accepted');
     const inForm = `\uFEFF<?xml version="1.0"?>${signed(request(), door.keys.wiki)}`;
     expect(reasonOf(await sendPost(door.at().sso, postFields(inForm)))).toBe('accepted');
-    // What does not begin as XML in a form is taken for compressed.
+    // A posted message that does not begin as XML is taken for compressed.
     expect(await refusals(`\uFEFF\uFEFF${request()}`)).toEqual(['xml_not_well_formed', 'inflate_failed']);
   });
 

@@ -1,4 +1,4 @@
-/** What is read of messages that were let in: SAML Core §3.4.1, §3.7; and those of a service provider that others wrote. */
+/** Members of accepted messages: SAML Core §3.4.1, §3.7. Includes messages that other products wrote. */
 
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { SAML } from '@node-saml/node-saml';

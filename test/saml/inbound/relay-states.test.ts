@@ -1,4 +1,4 @@
-/** Threat I2: signatures over a query that is written in other escapes than it is sent in, as node-saml does. SAML Bindings §3.4.4.1. */
+/** Threat I2: signatures over a query that is sent with other escapes than it was signed with, as node-saml does. SAML Bindings §3.4.4.1. */
 import { sign } from 'node:crypto';
 import { stringify } from 'node:querystring';
 import { deflateRawSync } from 'node:zlib';
@@ -18,10 +18,10 @@ const kinds = {
 type Kind = keyof typeof kinds;
 const everyKind = Object.keys(kinds) as Kind[];
 const send = (kind: Kind, query: string): Promise<Outcome> => sendRedirect(door.at()[kinds[kind].at], query);
-/** Values as the service provider means them, and those that have been signed in one spelling of them. */
+/** Values that a service provider means. Service providers sign each of them in one spelling. */
 const relayStates = ['/a page?of=1&b=2', 'a+b c', "to (all) ~the' pages*!", 'é 日本 😀', '%20 %2B', '  ', 'plain'];
 
-/** Signed over the escapes of `encodeURIComponent`. */
+/** Returns parameters that are signed over the escapes of `encodeURIComponent`. */
 function parametersOf(kind: Kind, relayState: string, by: Credentials = door.keys.wiki): [string, string][] {
   const { parameter, xml } = kinds[kind];
   return redirectParameters(xml(), { parameter, relayState, by });
@@ -29,7 +29,7 @@ function parametersOf(kind: Kind, relayState: string, by: Credentials = door.key
 const withRelayState = (pairs: readonly [string, string][], raw: string) =>
   joined(pairs.map(([name, value]) => [name, name === 'RelayState' ? raw : value]));
 const hexOf = (value: string): string => Buffer.from(value).toString('hex').replace(/../g, '%$&');
-/** Ways to write a value in a URL. */
+/** Spellings of a value in a URL. */
 const spellings: Readonly<Record<string, (value: string) => string>> = {
   encodeURIComponent: encodeURIComponent,
   'a form': (value) => String(new URLSearchParams({ '': value })).slice(1),

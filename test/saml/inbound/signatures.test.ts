@@ -1,4 +1,4 @@
-/** Which signatures are accepted, on both bindings: algorithms, keys that are changed, and keys that a message brings along. Threats I1, I2, I4. */
+/** Accepted signatures on both bindings: algorithms, rotated keys, and keys inside messages. Threats I1, I2, I4. */
 import { describe, expect, test } from '@jest/globals';
 import { signaturesIn, signedRoot } from '../../../extensions/saml/xml/signature.js';
 import { parseStrict } from '../../../extensions/saml/xml/strict.js';

@@ -1,4 +1,4 @@
-/** What the strict parser takes and refuses. Threats I6 and I7 of the security reference, reference on SAML §3. */
+/** Documents that the strict parser accepts and refuses. Threats I6 and I7 of the security reference, reference on SAML §3. */
 import { describe, expect, test } from '@jest/globals';
 import { attribute, children, one, required, textOf } from '../../../extensions/saml/xml/elements.js';
 import { type Malformation, MalformedXml } from '../../../extensions/saml/xml/malformed.js';

@@ -1,4 +1,4 @@
-/** SAML Metadata §2.4.3, §4.1: what service providers read of the instance, and of tenants. */
+/** SAML Metadata §2.4.3, §4.1: metadata of the instance and of tenants. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { IdentityProvider } from 'samlify';
 import type { SamlOptions } from 'tenant-idp/extensions/saml';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 const at = (path: string, init: RequestInit = {}) => fetch(`${service.issuer}/idp/saml${path}`, init);
 
-/** As samlify reads it. */
+/** Reads metadata with samlify. */
 function read(metadata: string) {
   const { entityMeta } = IdentityProvider({ metadata });
   return {

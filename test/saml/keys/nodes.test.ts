@@ -1,4 +1,4 @@
-/** Issue 17: any number of nodes have the same SAML signing keys, whatever becomes of one of them. */
+/** Issue 17: all nodes have the same SAML signing keys, also if one of them dies. */
 import { X509Certificate } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
@@ -42,7 +42,7 @@ async function start(options: Partial<IdentityProviderOptions>) {
   return { idp, logged, url, certificates: async () => certificatesIn(await metadataAt(url)) };
 }
 
-/** Events of the first key, once they are dispatched. */
+/** Returns the dispatched events of the first key. */
 const told = (directory: DirectoryStore) =>
   until(
     () => recordedEvents(directory, 'SamlSigningKeyAdded'),

@@ -1,4 +1,4 @@
-/** Issue 17: the keys that sign SAML messages, in the admin API. */
+/** Issue 17: SAML signing keys in the admin API. */
 import { X509Certificate } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -27,7 +27,7 @@ const list = async (): Promise<Json[]> => (await operator(KEYS)).json.items;
 const states = async () => (await list()).map(({ state }) => state);
 const published = async () => certificatesIn(await metadataAt(service.issuer)).map((der) => fingerprintOf(der));
 const fingerprintOf = (der: string): string => new X509Certificate(Buffer.from(der, 'base64')).fingerprint256;
-/** Their data, once there are any that are dispatched. */
+/** Waits for dispatched events, and returns their data. */
 const eventsOf = async (type: string) =>
   (
     await until(
@@ -35,7 +35,7 @@ const eventsOf = async (type: string) =>
       ({ length }) => length > 0,
     )
   ).map(({ data }) => data);
-/** Nodes, and this one, agree within a second. */
+/** Waits until this node sees the keys, which takes at most a second. */
 const agreed = (expected: readonly unknown[]) => until(async () => String(await published()) === String(expected));
 
 describe('the first start', () => {
@@ -65,7 +65,7 @@ describe('the first start', () => {
 });
 
 describe('a key is replaced', () => {
-  // Time passes in one of these tests: a token from before may be swept away meanwhile.
+  // One of these tests lets time pass, so an older token may be swept away.
   beforeEach(async () => {
     operator = await asAdministrator(service.issuer, 'root');
   });
@@ -94,10 +94,10 @@ describe('a key is replaced', () => {
       { id: first?.id, state: 'retiring', retiredAt: expect.any(String) },
       { id: next?.id, state: 'active', activatedAt: expect.any(String) },
     ]);
-    // What signs comes first, because some service providers read one certificate.
+    // The active key comes first, because some service providers read only one certificate.
     expect(await published()).toEqual([next?.fingerprint, first?.fingerprint]);
     expect(await eventsOf('SamlSigningKeyActivated')).toEqual([{ AggregateId: next?.id, PreviousKeyId: first?.id }]);
-    // Again, it is what it is.
+    // Activating the active key changes nothing.
     expect((await later.post(`${KEYS}/${next?.id}/activate`, {})).status).toBe(200);
     expect(await eventsOf('SamlSigningKeyActivated')).toHaveLength(1);
   });

@@ -1,4 +1,4 @@
-/** Issue 17: the options of SAML are checked at start, all at once, by where they are wrong. */
+/** Issue 17: SAML options are checked at start. All problems are reported together, each with its path. */
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import Module from 'node:module';
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
@@ -13,7 +13,7 @@ beforeAll(async () => {
   [one, two] = (await Promise.all(['one', 'two'].map(testKeyOf))) as [TestKey, TestKey];
 });
 
-/** What is wrong, as `path: expected`. */
+/** Returns the problems, as `path: expected`. */
 async function problemsOf(options: unknown): Promise<readonly string[]> {
   try {
     const idp = await createIdentityProvider({
@@ -59,7 +59,7 @@ test('all that is wrong is told at once', async () => {
 });
 
 describe('packages that make a certificate', () => {
-  /** Resolves as where these are not installed. */
+  /** Resolves packages as if these were not installed. */
   const hidden = (names: readonly string[]) => {
     const internals = Module as unknown as { _resolveFilename(request: string, ...rest: unknown[]): string };
     const resolve = internals._resolveFilename;
@@ -77,7 +77,7 @@ describe('packages that make a certificate', () => {
         expect(await problemsOf({})).toEqual([
           `extensions[0].keys: a key with its certificate, or the packages that make one to be installed: ${names.join(', ')}`,
         ]);
-        // Keys of the operator need none of them.
+        // The operator's own keys need none of the packages.
         expect(await problemsOf({ keys: [pairOf(one)] })).toEqual([]);
       } finally {
         spy.mockRestore();

@@ -1,4 +1,4 @@
-/** Issue 17: the key is replaced while one service provider refreshes metadata daily, and another never does. */
+/** Issue 17: a key rotation, with one service provider that refreshes metadata daily and one that never does. */
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { AdminClient } from '../../support/administration/admin.js';
 import { Agent, type Json } from '../../support/client/agent.js';
@@ -11,10 +11,10 @@ import { until } from '../../support/time/until.js';
 const KEYS = '/saml-signing-keys';
 const DAY_SECONDS = 86_400;
 
-// A key that the service makes: those of the options are rotated there.
+// Uses keys that the service creates, because keys in the options are rotated there.
 const service = useSamlService({ saml: { keys: undefined as never } });
 
-/** A service provider by node-saml, with the certificates that it trusts now. */
+/** A service provider by node-saml, with the certificates that it trusts at the moment. */
 interface Trusting {
   readonly sp: RegisteredServiceProvider;
   certificates: readonly string[];
@@ -39,7 +39,7 @@ const refresh = async (one: Trusting): Promise<void> => {
   one.certificates = (await service.describe()).certificates;
 };
 
-/** Whether somebody gets in, who signs in now. */
+/** Whether a sign-in at the service provider succeeds now. */
 async function getsIn({ sp }: Trusting): Promise<boolean> {
   const agent = new Agent();
   const end = await signInOn(agent, await travel(agent, sp.loginUrl), bob);
@@ -57,13 +57,13 @@ const activate = (id: string) => operator.post(`${KEYS}/${id}/activate`, {});
 test('what works at each step, and what the operator has to do', async () => {
   expect(await works()).toEqual({ daily: true, never: true });
 
-  // The next key is published, and the old one signs.
+  // Metadata has the next key, and the old key signs.
   await operator.post(KEYS, {});
   expect(await works()).toEqual({ daily: true, never: true });
   const next = await idOf('next');
   expect((await activate(next)).json.code).toBe('key_not_announced');
 
-  // A day later, who refreshes has both.
+  // A day later, service providers that refresh metadata have both keys.
   await refresh(daily);
   expect(daily.certificates).toHaveLength(2);
   passTime(DAY_SECONDS);
@@ -73,12 +73,12 @@ test('what works at each step, and what the operator has to do', async () => {
   operator = await asAdministrator(service.issuer, 'root');
   expect(await works()).toEqual({ daily: true, never: false });
 
-  // Back to the former key, which is still published, until the administrator of the other service provider has been there.
+  // The former key signs again, and is still in metadata, until the administrator of the other service provider has updated it.
   const former = await idOf('retiring');
   expect((await activate(former)).status).toBe(200);
   expect(await works()).toEqual({ daily: true, never: true });
 
-  // That one gets the new certificate beside the old one, by hand: now both follow.
+  // That administrator adds the new certificate by hand, so now both service providers accept it.
   const published = (await service.describe()).certificates;
   const before = never.certificates;
   never.certificates = [...before, ...published.filter((certificate) => !before.includes(certificate))];
@@ -86,7 +86,7 @@ test('what works at each step, and what the operator has to do', async () => {
   expect((await activate(next)).status).toBe(200);
   expect(await works()).toEqual({ daily: true, never: true });
 
-  // The old key goes; nothing changes for whoever trusts the new one.
+  // The old key is removed. Service providers that trust the new key are not affected.
   expect((await operator.remove(`${KEYS}/${former}`)).status).toBe(204);
   await until(async () => (await service.describe()).certificates.length === 1);
   await refresh(daily);

@@ -1,4 +1,4 @@
-/** SAML Metadata §2.4.3 `WantAuthnRequestsSigned`: asked by the instance, or by a tenant's entity, and enforced where metadata asks it. */
+/** SAML Metadata §2.4.3 `WantAuthnRequestsSigned`: set by the instance or by a tenant's entity, and enforced. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { saml } from 'tenant-idp/extensions/saml';
@@ -20,13 +20,13 @@ async function start(): Promise<Idp> {
   return startIdp({ ...samlOptions, ...stores, seed: samlAdminSeed, extensions: [saml({ keys: [{ key, certificate }] })] });
 }
 
-/** Reason of the page that a request leads to; undefined where the sign-in begins. */
+/** Returns the reason on the page; undefined if the sign-in begins. */
 async function reasonOf(answer: Promise<{ readonly status: number; readonly body: string }>): Promise<string | undefined> {
   const { body } = await answer;
   return /Reason: ([a-z_]+)/.exec(body)?.[1];
 }
 
-/** What the entity answers requests, signed and not, by each binding. */
+/** Returns the answers of the entity to signed and unsigned requests, by each binding. */
 async function outcomes(issuer: string, entityId: string, tid?: string) {
   const sso = `${issuer}/idp/saml${tid === undefined ? '' : `/t/${tid}`}/sso`;
   const by = await credentialsOf('signed requests');
@@ -42,7 +42,7 @@ async function outcomes(issuer: string, entityId: string, tid?: string) {
 }
 const open = { redirect: undefined, post: undefined, signedRedirect: undefined, signedPost: undefined };
 const closed = { ...open, redirect: 'not_signed', post: 'not_signed' };
-/** `WantAuthnRequestsSigned` of the metadata. */
+/** Returns `WantAuthnRequestsSigned` of the metadata. */
 async function saysSo(issuer: string, tid?: string): Promise<string | undefined> {
   const metadata = await fetch(`${issuer}/idp/saml${tid === undefined ? '' : `/t/${tid}`}/metadata`);
   return /WantAuthnRequestsSigned="(true|false)"/.exec(await metadata.text())?.[1];
@@ -113,7 +113,7 @@ describe('a tenant’s entity', () => {
       (await recordedEvents(stores.directory, 'SamlEntityUpdated')).filter(
         ({ data }) => (data as { readonly AggregateId?: string }).AggregateId === tid.Globex,
       ).length;
-    // What earlier tests changed is told first.
+    // Waits until the events of earlier tests are dispatched.
     await until(async () => (await stores.directory.collection('saml.entities').find({ byOutbox: ['yes'] })).length === 0);
     const before = await raised();
     const [first, second] = await Promise.all([set(true, 'Globex'), set(true, 'Globex')]);

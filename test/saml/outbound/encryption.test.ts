@@ -1,4 +1,4 @@
-/** XML Encryption 1.1 §5.2.4, §5.5.2; SAML Core §6: assertions that the service provider alone can read. */
+/** XML Encryption 1.1 §5.2.4, §5.5.2; SAML Core §6: only the service provider can read encrypted assertions. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { responseXml } from '../../../extensions/saml/messages/response.js';
 import { describeInstalled } from '../../servers/installed.js';

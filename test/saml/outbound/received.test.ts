@@ -11,7 +11,7 @@ import { messageIn, travel } from '../../support/saml/service-providers/travel.j
 describeInstalled('the schemas of OASIS, at a service provider', schemaPackages, () => {
   const service = useSamlService();
 
-  /** What we send on the way. */
+  /** Returns the messages that the service sends on the way. */
   async function sentOnTheWay(agent: Agent, from: Answer | string): Promise<readonly string[]> {
     const sent: string[] = [];
     await travel(agent, from, (answer) => {

@@ -1,4 +1,4 @@
-/** SAML Core §5, Exclusive XML Canonicalization: what we write is canonical, and verifiers that share no code agree on its signatures. */
+/** SAML Core §5, Exclusive XML Canonicalization: written messages are canonical, and verifiers that share no code agree on their signatures. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { XmlC14NMode, XmlDocument } from 'libxml2-wasm';
 import { logoutRequestXml, logoutResponseXml } from '../../../extensions/saml/messages/logout.js';
@@ -64,13 +64,13 @@ const canonical = (xml: string): string => {
   return document.canonicalizeToString({ mode: XmlC14NMode.XML_C14N_EXCLUSIVE_1_0 });
 };
 
-/** The values of the attributes, by libxml2. */
+/** Returns the values of the attributes, read by libxml2. */
 const valuesIn = (xml: string): readonly string[] => {
   using document = XmlDocument.fromString(xml);
   return document.find('//saml:AttributeValue', { saml: 'urn:oasis:names:tc:SAML:2.0:assertion' }).map((value) => value.content);
 };
 
-/** Values that break what is escaped by halves. */
+/** Values that break incomplete escaping. */
 const hostile = [
   `'"<>&`,
   ']]>',
@@ -170,7 +170,7 @@ describe('SAML Profiles §4.1.4: a service provider by node-saml', () => {
   test('gets each hostile value, and nothing beside it', async () => {
     const attributes: readonly ReleasedAttribute[] = hostile.map((value, index) => ({ name: `v${index}`, values: [value, `"${value}`] }));
     const { attributes: read } = await profileByNodeSaml(response({ attributes }), nodeSaml(key.certificate));
-    // It parses the canonical form once more, by XML 1.1, and has no word for an empty text.
+    // node-saml parses the canonical form again, as XML 1.1, and reads an empty text as undefined.
     const asRead = (value: string) => (value === '' ? undefined : value.replace(/[\u0085\u2028]/g, '\n'));
     expect(read).toEqual(Object.fromEntries(hostile.map((value, index) => [`v${index}`, [asRead(value), `"${asRead(value) ?? ''}`]])));
   });

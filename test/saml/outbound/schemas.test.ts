@@ -1,4 +1,4 @@
-/** Issue 17: what we send, and our metadata, validate against the schemas of OASIS and W3C. */
+/** Issue 17: sent messages and metadata validate against the schemas of OASIS and W3C. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { createEntities } from '../../../extensions/saml/entities/entity.js';
 import { metadataXml } from '../../../extensions/saml/entities/metadata.js';

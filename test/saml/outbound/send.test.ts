@@ -1,4 +1,4 @@
-/** SAML Bindings §3.4, §3.5: how messages leave. */
+/** SAML Bindings §3.4, §3.5: bindings of sent messages. */
 import { createPublicKey, verify } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from '@jest/globals';

@@ -1,4 +1,4 @@
-/** SAML Profiles §4.1 and §4.4: service providers by libraries of others, each a process of its own, registered as docs/saml-products.md says. */
+/** SAML Profiles §4.1 and §4.4 with libraries of others: each service provider is its own process, and is registered as docs/saml-products.md says. */
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,24 +21,24 @@ afterAll(() => {
 });
 
 interface Library {
-  /** The heading on the page. */
+  /** Heading on the page. */
   readonly name: string;
   readonly command: () => readonly string[];
-  /** Whether it hands the RelayState on as it came. @default true */
+  /** Whether the library returns the RelayState unchanged. @default true */
   readonly hasRelayState?: boolean;
 }
 
 const page = pageAt('docs/saml-products.md');
 const onPage = 'https://app.example.com';
-/** The version that the page says was tried. */
+/** Returns the version that the page names. */
 const versionOf = (name: string): string => page.table('Libraries', 'Library').find(([library]) => library === name)?.[1] ?? '';
-/** What the page says to send to the admin API. */
+/** Returns the body for the admin API on the page. */
 const recordOf = (name: string): string =>
   page.codeBlocks.find(({ section, language }) => section === name && language === 'json')?.code ?? '';
 
 const relayState = '/deep link?a=1&b=two words+more';
 
-/** As during a rotation: the key that signs, and the next. */
+/** Keys as during a rotation: the active key and the next key. */
 const keys = (await Promise.all(['active', 'next'].map(testKeyOf))).map(({ key, certificate }) => ({ key, certificate }));
 
 interface Signed {
@@ -50,17 +50,17 @@ interface Signed {
 interface Application {
   readonly origin: string;
   readonly entityId: string;
-  /** The tenant's entity here, without `/metadata`. */
+  /** URL of the tenant's entity, without `/metadata`. */
   readonly idp: string;
-  /** Follows the browser's way until a page that waits. */
+  /** Follows redirects and forms until a page that waits for the user. */
   go(agent: Agent, from: Answer | string): Promise<Answer>;
-  /** The same, for Alice, who signs in on the way if she is asked. */
+  /** Follows redirects and forms as Alice, who signs in if she is asked. */
   enter(agent: Agent, from?: string): Promise<Answer>;
-  /** Who is signed in there. */
+  /** Returns the user who is signed in at the application. */
   inside(agent: Agent): Promise<Signed | null>;
 }
 
-/** An application that runs and is registered. @param isSecured whether it signs its requests, and takes encrypted assertions */
+/** Starts and registers an application. @param isSecured whether it signs its requests and accepts encrypted assertions */
 async function start(service: SamlInUse, { name, command }: Library, isSecured: boolean): Promise<Application> {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
@@ -75,7 +75,7 @@ async function start(service: SamlInUse, { name, command }: Library, isSecured: 
     ...(isSecured ? { SECURED: 'yes' } : {}),
   };
   const admin = await asAdministrator(service.issuer, 'acme');
-  // samlify signs its requests only if metadata here asks for signed requests.
+  // samlify signs its requests only if the metadata of the service asks for signed requests.
   const asked = await admin.patch(`/tenants/${tid}/saml-entity`, { wantAuthnRequestsSigned: isSecured });
   expect(asked.status).toBe(200);
   started.push(await startProgram(command(), env, origin));
@@ -85,7 +85,7 @@ async function start(service: SamlInUse, { name, command }: Library, isSecured: 
     ...(isSecured ? { idpInitiated: { isAllowed: true } } : {}),
   });
   expect([status, status === 201 ? '' : text]).toEqual([201, '']);
-  // As its own metadata says.
+  // These members come from the application's metadata.
   if (isSecured) expect(json).toMatchObject({ requireSignedRequests: true, encryption: expect.stringContaining('gcm') });
   const go: Application['go'] = (agent, from) => travelWithCookies(agent, from, origin);
   return {
@@ -122,7 +122,7 @@ describe.each([
     const { hasRelayState = true } = library;
     const { origin, entityId, idp, go, enter, inside } = await start(service, library, isSecured);
 
-    // A sign-in that the application begins.
+    // A sign-in that begins at the application.
     const first = new Agent();
     const login = `${origin}/login${hasRelayState ? `?RelayState=${encodeURIComponent(relayState)}` : ''}`;
     const end = await enter(first, login);
@@ -130,13 +130,13 @@ describe.each([
     expect(await inside(first)).toMatchObject({ nameId: expect.any(String), ...(hasRelayState ? { relayState } : {}) });
     expect(JSON.stringify((await inside(first))?.attributes)).toContain('alice@acme.test');
 
-    // Its sign-out ends the session here.
+    // A sign-out at the application ends the session here.
     const out = await go(first, `${origin}/logout`);
     expect([out.url, out.status]).toEqual([`${origin}/`, 200]);
     expect(await inside(first)).toBeNull();
     expect((await go(first, `${origin}/login`)).url.startsWith(service.issuer)).toBe(true);
 
-    // A sign-out here ends the session there, and its page names nobody who did not answer.
+    // A sign-out here ends the session at the application. The page names no application that did not answer.
     const second = new Agent();
     await enter(second, login);
     const question = await second.get(`${service.issuer}/connect/endsession`);
@@ -145,7 +145,7 @@ describe.each([
     expect(signedOut.body).not.toContain(library.name);
     expect(await inside(second)).toBeNull();
 
-    // A link that begins here.
+    // A sign-in that begins here, by a link.
     if (!isSecured) return;
     const third = new Agent();
     await enter(third, `${idp}/init?${new URLSearchParams({ sp: entityId, RelayState: '/' })}`);
@@ -163,7 +163,7 @@ describe.each([
       const agent = new Agent();
       const names = [];
       for (const { origin, enter, go, inside } of applications) {
-        // The second is answered without a question.
+        // The second sign-in shows no page.
         await (names.length === 0 ? enter(agent) : go(agent, `${origin}/login`));
         names.push((await inside(agent))?.nameId);
       }
@@ -183,7 +183,7 @@ describe.each([
   byHand('crewjam/saml', ['go', 'version'], () => scenario({ name: 'crewjam/saml', command: () => [crewjam()], hasRelayState: false }));
 });
 
-/** What is made once, in a folder of its own. */
+/** Makes a value once, in its own folder. */
 const once = (make: (folder: string) => string): (() => string) => {
   let made: string | undefined;
   return () => {
@@ -196,7 +196,7 @@ const once = (make: (folder: string) => string): (() => string) => {
   };
 };
 
-/** A Python that has python3-saml. */
+/** Returns a Python that has python3-saml. */
 const python = once((folder) => {
   execFileSync('python3', ['-m', 'venv', folder], { stdio: 'ignore' });
   const packages = [`python3-saml==${versionOf('python3-saml')}`, 'flask'];
@@ -204,7 +204,7 @@ const python = once((folder) => {
   return join(folder, 'bin/python3');
 });
 
-/** The program by crewjam/saml. */
+/** Returns the program by crewjam/saml. */
 const crewjam = once((folder) => {
   copyFileSync('test/saml/outside/crewjam.go', join(folder, 'main.go'));
   for (const step of ['mod init application', `get github.com/crewjam/saml/samlsp@v${versionOf('crewjam/saml')}`, 'build -o application .'])

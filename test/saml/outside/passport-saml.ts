@@ -1,4 +1,4 @@
-/** An application by the README of @node-saml/passport-saml, for one browser. `/` answers who is signed in. */
+/** Application by the README of @node-saml/passport-saml, for one browser. `/` answers the signed-in user. */
 import { type Profile, Strategy, ValidateInResponseTo, type VerifyWithoutRequest } from '@node-saml/passport-saml';
 import express from 'express';
 import passport from 'passport';
@@ -50,7 +50,7 @@ app.post('/saml/acs', passport.authenticate('saml'), (req, res) => {
 });
 app.get('/logout', passport.authenticate('saml', { samlFallback: 'logout-request' } as object));
 app.get('/saml/slo', passport.authenticate('saml', { samlFallback: 'logout-request' } as object), (req, res, next) => {
-  // The identity provider answered a request of ours: the application ends its own session.
+  // The identity provider answered a request of the application, which ends its own session now.
   req.logout((error) => (error ? next(error) : res.redirect('/')));
 });
 app.get('/saml/metadata', (_req, res) => {

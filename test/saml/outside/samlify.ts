@@ -1,10 +1,10 @@
-/** An application by the documentation of samlify, for one browser. `/` answers who is signed in. */
+/** Application by the documentation of samlify, for one browser. `/` answers the signed-in user. */
 import express, { type Request, type Response } from 'express';
 import { IdentityProvider, ServiceProvider, setSchemaValidator } from 'samlify';
 
 const { IDP = '', ORIGIN = '', PORT = '', KEY = '', CERTIFICATE = '', SECURED } = process.env;
 
-// The library has no validator of its own, and reads no message without one.
+// The library has no validator, and reads no message without one.
 setSchemaValidator({ validate: () => Promise.resolve('valid') });
 const idp = IdentityProvider({
   metadata: await (await fetch(`${IDP}/metadata`)).text(),
@@ -13,7 +13,7 @@ const idp = IdentityProvider({
   wantLogoutResponseSigned: true,
 });
 const uriOf = (binding: string): string => `urn:oasis:names:tc:SAML:2.0:bindings:HTTP-${binding}`;
-// By Redirect, the library can verify logout messages only where our metadata has one certificate.
+// By Redirect, the library can verify logout messages only if the metadata has one certificate.
 const [logoutBinding, logoutUri] = SECURED ? (['post', uriOf('POST')] as const) : (['redirect', uriOf('Redirect')] as const);
 const sp = ServiceProvider({
   entityID: `${ORIGIN}/saml/metadata`,
@@ -51,7 +51,7 @@ app.post('/saml/acs', async (req, res) => {
 });
 
 type Sent = ReturnType<typeof sp.createLogoutRequest>;
-/** By Redirect or by POST, as the library wrote it. */
+/** Sends a message by Redirect or by POST, as the library wrote it. */
 function send(res: Response, message: Sent): void {
   if (!('entityEndpoint' in message)) {
     res.redirect(message.context);
@@ -66,7 +66,7 @@ app.get('/logout', (_req, res) => {
   const { nameId: logoutNameID = '', sessionIndex = '' } = user ?? {};
   send(res, sp.createLogoutRequest(idp, logoutBinding, { logoutNameID, sessionIndex }, { relayState: '/' }));
 });
-/** What the signature is over: the parameters as they were sent, without the signature. */
+/** Returns the signed text: the parameters as they were sent, without the signature. */
 const signed = ({ url }: Request): string => url.replace(/^[^?]*\?/, '').replace(/&Signature=[^&]*/, '');
 app.all('/saml/slo', async (req, res) => {
   const message = { query: req.query, body: req.body, octetString: signed(req) };

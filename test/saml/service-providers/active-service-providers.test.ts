@@ -1,4 +1,4 @@
-/** Issue 17: how whoever answers a message finds a service provider: one read of the store, kept until a node writes one. */
+/** Issue 17: look-ups of service providers. One read of the store answers all of them until a node writes a service provider. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ExtensionContext } from 'tenant-idp/extension';
 import { saml } from 'tenant-idp/extensions/saml';
@@ -19,7 +19,7 @@ let context: ExtensionContext;
 let root: AdminClient;
 let tid: string;
 let active: ActiveServiceProviders;
-/** Reads of service providers. */
+/** Counts reads of service providers. */
 const reads = (asked: readonly string[]) =>
   asked.filter((each) => each === `${serviceProviders.name}.get` || each === `${serviceProviders.name}.find`);
 beforeAll(async () => {
@@ -47,7 +47,7 @@ describe('active service providers', () => {
     const find = () => active.byEntityId(context.records.ofInstance, 'https://once.example');
     const { asked, answer } = await during(() => Promise.all([find(), find(), find()]));
     expect([reads(asked).length, answer.map((found) => found?.id)]).toEqual([1, [id, id, id]]);
-    // What is at hand is no promise.
+    // A cached value is not a promise.
     await active.get(id);
     expect([find(), active.get(id)]).toEqual([expect.objectContaining({ id }), expect.objectContaining({ id })]);
   });

@@ -1,4 +1,4 @@
-/** Issue 17, 2: service providers as records, of the instance or of a tenant. */
+/** Issue 17, 2: service providers as records of the instance or of a tenant. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
 import { type AdminClient, adminToken, tenantIds } from '../../support/administration/admin.js';
@@ -197,7 +197,7 @@ describe('service providers in the admin API', () => {
 
 describe('the names of SAML, and white space around addresses, are read as the names of this service', () => {
   const nameId = 'urn:oasis:names:tc:SAML:';
-  /** Without the check that the request is of the published document, which has the names of this service alone. */
+  /** Sends a request without comparing it with the published document, which has only the names of this service. */
   async function send(method: string, path: string, body: object) {
     const authorization = `Bearer ${await adminToken(service.issuer, 'acme', 'idp.saml-service-providers:write')}`;
     const headers = { authorization, 'content-type': 'application/json' };

@@ -1,4 +1,7 @@
-/** Metadata as products publish it and people paste it: parts that nothing needs are left out with a warning, and one meaning is understood in each form. */
+/**
+ * Metadata as products publish it and administrators paste it. Parts that nothing needs are left out with a warning, and every spelling with one meaning is
+ * accepted.
+ */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
 import { readCertificate } from '../../../extensions/saml/service-providers/certificates.js';
@@ -85,7 +88,7 @@ describe('a part that nothing needs is left out with a warning:', () => {
     expect(json.warnings[places.indexOf(path)].reason).toMatch(reason);
     expect(json.assertionConsumerServices).toHaveLength(length);
     expect(json.singleLogoutServices).toEqual([]);
-    // Reading and changing the record tell the same warnings.
+    // Reading and changing the record return the same warnings.
     const read = await root(`/saml-service-providers/${json.id}`);
     expect(read.json.warnings).toEqual(json.warnings);
     expect((await root.patch(`/saml-service-providers/${json.id}`, { name: 'Renamed' })).json.warnings).toEqual(json.warnings);
@@ -112,7 +115,7 @@ describe('a part that nothing needs is left out with a warning:', () => {
     const made = await register(document(usable));
     expect(made.json.signingCertificates).toHaveLength(1);
     const changed = await root.patch(`/saml-service-providers/${made.json.id}`, { metadata: document(weak) });
-    // An administrator who brings the document says what is right.
+    // An administrator who sends the document again gets the corrected members.
     expect([changed.status, changed.json.signingCertificates, changed.json.warnings?.length]).toEqual([200, [], 1]);
   });
 });

@@ -1,4 +1,4 @@
-/** Issue 17, 2: metadata of service providers that cannot be used, and what is told of it. */
+/** Issue 17, 2: unusable metadata of service providers, and the errors for it. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
 import { type AdminClient, tenantIds } from '../../support/administration/admin.js';

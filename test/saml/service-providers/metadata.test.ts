@@ -1,4 +1,4 @@
-/** Issue 17, 2: service providers from their metadata: what is read of that of common products. */
+/** Issue 17, 2: service providers from the metadata of common products. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
 import { type AdminClient, tenantIds } from '../../support/administration/admin.js';
@@ -31,11 +31,11 @@ beforeAll(async () => {
   acmeId = (await tenantIds(root)).Acme;
 });
 
-/** For users of one tenant, because some documents want e-mail addresses. */
+/** Registers for users of one tenant, because some documents ask for e-mail addresses. */
 const register = (metadata: string, more: object = {}) =>
   root.post('/saml-service-providers', { metadata, allowedTenants: [acmeId], ...more });
 const members = ['name', 'entityId', 'assertionConsumerServices', 'singleLogoutServices', 'requireSignedRequests', 'encryption', 'nameId'];
-/** What was read, and which of the keys. */
+/** Returns the members that were read, with the names of the keys. */
 async function readOf(metadata: string, more: object = {}): Promise<Json> {
   const { status, json } = await register(metadata, more);
   expect([status, json.errors]).toEqual([201, undefined]);

@@ -1,4 +1,7 @@
-/** Issue 17, 2: service providers that are written at once: an entityID is of one of its owner, on two nodes; of changes to the same state one is made. */
+/**
+ * Issue 17, 2: concurrent writes of service providers. On two nodes, an owner gets one service provider for an entityID, and of changes to the same state
+ * one succeeds.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { mongoDirectory } from 'tenant-idp/adapters/mongo';
@@ -58,7 +61,7 @@ function suite(open: () => { readonly stores: Stores; readonly close?: () => unk
         const { json } = (await clients[1]?.(`${path}?limit=200`)) ?? {};
         const kept = json.items.filter((item: Json) => item.entityId === entityId);
         expect(kept).toHaveLength(1);
-        // What a store too busy to answer in time has done is found by whoever tries again.
+        // A store that answers too late may have written the row. A retry finds it.
         if (won.length > 0 || !own.some(({ isTriedAgain }) => isTriedAgain)) expect(kept).toEqual(won.map(({ answer }) => answer?.json));
       }
     }

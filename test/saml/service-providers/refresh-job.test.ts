@@ -1,4 +1,4 @@
-/** Issue 17, 2: the job that reads metadata anew, daily. */
+/** Issue 17, 2: the job that refreshes metadata once a day. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -15,14 +15,14 @@ import { startIdp } from '../../support/service/idp.js';
 import { until } from '../../support/time/until.js';
 
 const host = useDocumentHost();
-/** What the host answers, by path. */
+/** Answers of the host, by path. */
 const documents: Record<string, string | number> = {};
 
 test('metadata that is due is read anew by a job, each after the other’s failure too', async () => {
   const [artifacts, directory] = [memoryArtifacts(), memoryDirectory()];
   const options = { ...samlOptions, artifacts, directory };
   const ids: string[] = [];
-  /** Makes all of them due. */
+  /** Makes all service providers due. */
   const due: Extension = {
     name: 'due',
     async start({ records: { collection, collectionOfAllTenants } }) {
@@ -30,7 +30,7 @@ test('metadata that is due is read anew by a job, each after the other’s failu
         await collection(serviceProviders, tid).update(id, (row) => ({ ...row, refreshAt: new Date(0) }));
     },
   };
-  // Whoever asked for all of them at once would be seen to.
+  // Slow answers show how many documents the job requests at the same time.
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const document = documents[request.url ?? ''] ?? 404;
     setTimeout(() => (typeof document === 'number' ? response.writeHead(document).end() : response.end(document)), 50);

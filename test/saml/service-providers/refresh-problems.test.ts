@@ -1,4 +1,4 @@
-/** Issue 17, 2: metadata that cannot be used any more, or runs out: what stands stays, and health tells of it. */
+/** Issue 17, 2: metadata that becomes unusable or expires. The registration stays, and health reports the problem. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type MadeCertificate, makeCertificate } from '../../support/saml/keys/certificates.js';
 import { ofInstance } from '../../support/saml/service-providers/given.js';

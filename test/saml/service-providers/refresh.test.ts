@@ -1,4 +1,4 @@
-/** Issue 17, 2: metadata that is read from its URL, at registration and when an administrator says so. */
+/** Issue 17, 2: metadata that is read from its URL, at registration and when an administrator requests it. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type MadeCertificate, makeCertificate } from '../../support/saml/keys/certificates.js';
 import { ofInstance } from '../../support/saml/service-providers/given.js';
@@ -39,7 +39,7 @@ describe('a service provider with metadataUrl', () => {
     ]);
     await until(async () => (await updatesOf(json.id)) === 1);
     expect((await root()(`${ofInstance}/${json.id}`)).json).toEqual(again.json);
-    // What says the same again is no change.
+    // Metadata with the same members is no change.
     const third = await refresh(json.id);
     expect(third.json).toEqual({ ...again.json, source: { ...again.json.source, readAt: third.json.source.readAt } });
     expect(await updatesOf(json.id)).toBe(1);

@@ -1,4 +1,4 @@
-/** Issue 17, 2: what no service provider has, and what it has not without an option. */
+/** Issue 17, 2: registrations that are always refused, and those that are refused without an option. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Extension } from 'tenant-idp/extension';
 import { saml } from 'tenant-idp/extensions/saml';
@@ -115,7 +115,7 @@ describe('is refused at', () => {
 });
 
 const bareContexts = new WeakMap<object, object>();
-/** A context of the service as production makes it without a salt; another argument as it is. */
+/** Returns the context of a service in production without a salt. Returns any other argument unchanged. */
 function withoutSalt(given: unknown): unknown {
   if (typeof given !== 'object' || given === null || !('claims' in given && 'records' in given)) return given;
   const made = bareContexts.get(given) ?? { ...given, claims: { ...(given.claims as object), pseudonyms: undefined } };
@@ -135,7 +135,7 @@ const withoutPseudonyms = (extension: Extension): Extension =>
 describe('without the option subjectSalt', () => {
   const { seed: all } = samlOptions;
   const seed = { ...all, clients: all.clients.filter(({ id }) => id !== 'pairwise') };
-  // Production alone has no salt then.
+  // Only a service in production has no salt then.
   const bare = useSaml(() => ({ extensions: [withoutPseudonyms(saml())], seed }));
 
   test('there are no persistent names: others are known by `sub`', async () => {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 const acs = { assertionConsumerServices: [{ url: 'https://sp.example/acs' }] };
 
-/** A service with a seed over stores, and a look at its service providers. */
+/** Runs a service with a seed over stores, and reads its service providers. */
 async function seeded<T>(
   serviceProviders: readonly object[],
   look: (at: {

@@ -1,4 +1,4 @@
-/** Issue 17, 2: who may read and write service providers in the admin API. */
+/** Issue 17, 2: permissions to read and write service providers in the admin API. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
 import { type AdminClient, tenantIds } from '../../support/administration/admin.js';
@@ -53,7 +53,7 @@ describe('who may', () => {
     const { json } = await acme.post(ofAcme(), given());
     expect((await acme.patch(`${ofAcme()}/${json.id}`, allowed)).json).toMatchObject({ code: 'impersonation_operator_required' });
     expect((await root.patch(`${ofAcme()}/${json.id}`, allowed)).json).toMatchObject(allowed);
-    // Nor do they say where such a sign-in goes, once the operator allowed it.
+    // Administrators of a tenant cannot change the URL of these sign-ins either, after the operator allowed them.
     expect((await root.patch(`${ofAcme()}/${json.id}`, allowed)).status).toBe(200);
     const elsewhere = { assertionConsumerServices: [{ url: 'https://elsewhere.example/acs' }] };
     expect((await acme.patch(`${ofAcme()}/${json.id}`, elsewhere)).json).toMatchObject({ code: 'impersonation_operator_required' });

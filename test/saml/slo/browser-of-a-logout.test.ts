@@ -1,4 +1,4 @@
-/** SAML Profiles §4.4.3.3: the way by the service providers is one browser's, whoever learns of an address on it. */
+/** SAML Profiles §4.4.3.3: a logout belongs to one browser, also if somebody else learns one of its URLs. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, type Answer } from '../../support/client/agent.js';
 import { logoutResponse, postFields, redirectQuery, signed } from '../../support/saml/inbound/sent-messages.js';
@@ -14,7 +14,7 @@ import { messageIn, travel } from '../../support/saml/service-providers/travel.j
 const service = useSamlService();
 const leave = async (agent: Agent) => agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' });
 const isNext = ({ location }: Answer): boolean => location?.includes('/idp/saml/slo/next') ?? false;
-/** Until the browser is sent to the service provider with a request. */
+/** Stops when the browser is sent to the service provider with a request. */
 const askedAt =
   ({ sloUrl }: RegisteredServiceProvider) =>
   ({ location }: Answer): boolean =>
@@ -25,7 +25,7 @@ const isOver = ({ status, body, location, headers }: Answer): void => {
   expect(body).not.toContain('SAMLRequest');
 };
 
-/** The service provider answers from its own server what the browser brought it. */
+/** Answers from the service provider's own server, with the request that the browser brought. */
 async function answeredBy(server: Agent, { idp, entityId, key }: RegisteredServiceProvider, asked: Answer, binding: string) {
   const id = / ID="([^"]*)"/.exec(messageIn(asked)?.xml ?? '')?.[1] ?? '';
   const by = { key: key.key, certificate: key.der } as never;
@@ -41,7 +41,7 @@ describe('the way of a logout', () => {
       const [malicious, next] = [await service.add(), await service.add()];
       const agent = await signedInAt([malicious, next]);
       const asked = await travel(agent, await leave(agent), askedAt(malicious));
-      // It has a way of its own, and with it a cookie of that.
+      // The server has its own logout, and the cookie of that logout.
       const server = await signedInAt([malicious], alice);
       await travel(server, await leave(server), askedAt(malicious));
       const onward = await answeredBy(server, malicious, asked, binding);
@@ -78,7 +78,7 @@ describe('the way of a logout', () => {
     expect(others).toEqual([]);
     expect(cookie).toMatch(/^idp\.saml-logout\.[\w-]{22}=[\w-]{43}; path=\/idp\/saml\/slo\/next; expires=[^;]*; samesite=lax; httponly$/i);
     const value = cookie.slice(cookie.indexOf('=') + 1, cookie.indexOf(';'));
-    // A sibling subdomain can add one of the name; it neither opens a way nor closes it.
+    // A sibling subdomain can add a cookie of the same name. The cookie neither grants access nor blocks it.
     const name = cookie.slice(0, cookie.indexOf('='));
     const at = (sent: string) => new Agent({ cookie: sent }).get(url);
     isOver(await at(`${name}=${'x'.repeat(43)}`));

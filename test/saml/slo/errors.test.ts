@@ -1,4 +1,4 @@
-/** SAML Core §3.7: logout messages that are refused, and those that end nothing. */
+/** SAML Core §3.7: logout messages that are refused, and logout messages that end nothing. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, signIn } from '../../support/client/agent.js';
 import { logoutRequest, logoutResponse, newId, postFields, redirectQuery, signed } from '../../support/saml/inbound/sent-messages.js';
@@ -56,7 +56,7 @@ describe('SAML Core §3.7.3.2: whom a request is about', () => {
     expect(await answeredTo(stranger, sp, requestUrl(sp))).toEqual(['Requester', 'UnknownPrincipal']);
     const nobody = new Agent();
     expect(await answeredTo(nobody, sp, url)).toEqual(['Success']);
-    // the sign-out voids what the browser lost.
+    // the sign-out revokes the session that the browser has lost.
     expect([...nobody.cookies.keys()].join()).toContain('idp.signed-out');
     expect((await travel(agent, sp.loginUrl)).body).toContain('<h1>signed in as');
   });

@@ -1,4 +1,4 @@
-/** SAML Profiles §4.4: single logout, from a service provider and from us, across service providers and applications of OpenID Connect. */
+/** SAML Profiles §4.4: single logout from a service provider and from the service, across service providers and OpenID Connect clients. */
 import { describe, expect, test } from '@jest/globals';
 import { type Agent, authorizeUrl, createPkce, obtainTokens } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
@@ -143,7 +143,7 @@ describe('two at once', () => {
   test('two tabs of one service provider, and two service providers, begin a logout at the same time: nothing is left', async () => {
     const [first, second] = [await service.add(), await service.add()];
     const agent = await signedInAt([first, second]);
-    // Both are on their way to us before either is answered.
+    // Both requests are sent before either is answered.
     const [one, other] = await Promise.all(
       [first, second].map(({ logoutUrl }) => travel(agent, logoutUrl, ({ location }) => location?.includes('/slo/run') ?? false)),
     );

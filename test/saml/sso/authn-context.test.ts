@@ -1,4 +1,4 @@
-/** SAML Core §3.3.2.2.1: RequestedAuthnContext, by every comparison. */
+/** SAML Core §3.3.2.2.1: RequestedAuthnContext, with every comparison. */
 import { describe, expect, test } from '@jest/globals';
 import type { RequestedAuthnContext } from '../../../extensions/saml/messages/inbound.js';
 import { understoodContext, wantedContext } from '../../../extensions/saml/sso/authn-context.js';
@@ -21,7 +21,7 @@ const signIns = { key: ['pop'], password: ['pwd'], both: ['pwd', 'mfa'] };
 
 describe('SAML Core §3.3.2.2.1', () => {
   test.each([
-    // comparison, classes, whether a second factor is asked for, and what a sign-in by key, password, and both is called
+    // comparison, classes, whether a second factor is needed, and the class of a sign-in by key, by password, and by both
     ['exact', 'pwd', false, 'pwd pwd pwd'],
     ['exact', 'Password', false, 'Password Password Password'],
     ['exact', 'any', false, 'any any any'],

@@ -1,4 +1,4 @@
-/** XT-PREHIJACK by SAML: a sign-in that is held to a tenant answers service providers of that tenant alone. */
+/** XT-PREHIJACK by SAML: a sign-in that is bound to a tenant answers only service providers of that tenant. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Agent, titleOf } from '../../support/client/agent.js';
 import { asAdministrator } from '../../support/saml/service/administration.js';

@@ -1,4 +1,4 @@
-/** SAML Core §3.2.2: what a service provider is told where nobody is signed in for it, and where it is told nothing. */
+/** SAML Core §3.2.2: the status that a service provider gets without a sign-in, and the cases in which it gets no Response. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, formOf, type Json } from '../../support/client/agent.js';
 import { authnRequest, newId, redirectQuery } from '../../support/saml/inbound/sent-messages.js';
@@ -17,7 +17,7 @@ const wanted = (comparison: string, ...names: readonly string[]): string =>
   `<samlp:RequestedAuthnContext Comparison="${comparison}">${names.map((name) => `<saml:AuthnContextClassRef>${name}</saml:AuthnContextClassRef>`).join('')}</samlp:RequestedAuthnContext>`;
 const subject = (value: string, attributes = ''): string =>
   `<saml:Subject><saml:NameID ${attributes}>${value}</saml:NameID></saml:Subject>`;
-/** The response of an error has nothing of the person, and answers the request. */
+/** Returns the status of a request that is refused immediately. Its Response names no user, and answers the request. */
 const refusedAtOnce = async (asked: Parameters<typeof requestUrl>[1], record: Readonly<Record<string, unknown>> = {}) => {
   const sp = await open(record);
   const id = newId();
@@ -95,7 +95,7 @@ describe('SAML Core §3.2.2.2: refused by the sign-in', () => {
     const sp = await open({ nameId: { format: 'emailAddress' } });
     const agent = await signedInAt([await open()], carol);
     expect(await statusFrom(agent, sp, requestUrl(sp))).toEqual(['Responder', 'RequestDenied']);
-    // An administrator may give any user name.
+    // An administrator may give a user any name.
     const named = { userName: 'olga@elsewhere.test', emailVerified: true, status: 'active' as const };
     const person = { givenName: 'N', familyName: 'N', email: 'n@globex.test', user: named };
     const { user } = await service.idp.tenant(await service.tid('Globex')).persons.create(person);

@@ -1,4 +1,4 @@
-/** SAML Profiles §4.1.5: a sign-in that begins here, without a request. */
+/** SAML Profiles §4.1.5: a sign-in that begins here, without an AuthnRequest. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, formOf } from '../../support/client/agent.js';
 import { bob, signedInAt, signInOn, useSamlService } from '../../support/saml/service/use-saml-service.js';

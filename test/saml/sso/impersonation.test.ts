@@ -1,4 +1,4 @@
-/** Somebody acts as a user: service providers refuse it unless they are registered to allow it, and are told who acts where they ask for that. */
+/** Impersonation: service providers refuse an impersonated user unless they are registered to allow it, and get the impersonator if they ask for `act`. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, signIn } from '../../support/client/agent.js';
 import { alice, bob, signedInAt, useSamlService } from '../../support/saml/service/use-saml-service.js';
@@ -8,7 +8,7 @@ import { actAs } from '../../support/sign-in/impersonation.js';
 
 const service = useSamlService({ extensions: [actAs({ lasts: 600_000 })], lifetimes: { impersonation: 900 } });
 const allow = { impersonation: 'allow', requireSignedRequests: false };
-/** Alice, who acts as Bob from then on. */
+/** Signs in as Alice, who then impersonates Bob. */
 async function impersonation(agent = new Agent()): Promise<Agent> {
   const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
   const asked = authorizeUrl(service.issuer, { acr_values: 'impersonate', ...pkce });

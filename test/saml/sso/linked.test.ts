@@ -1,4 +1,4 @@
-/** Linked accounts: one sign-in, a name for each account, and nothing about tenants that the service provider may not know of. */
+/** Linked accounts: one sign-in, a NameID for each account, and no data of tenants that the service provider may not know of. */
 import { describe, expect, test } from '@jest/globals';
 import { type Agent, type Answer, authorizeUrl, createPkce } from '../../support/client/agent.js';
 import { alice, signedInAt, useSamlService } from '../../support/saml/service/use-saml-service.js';

@@ -1,4 +1,4 @@
-/** SAML Core §3.4.1.1: the format of NameID that a request asks for, and what the service provider is told where it is another than the registered one. */
+/** SAML Core §3.4.1.1: the requested format of the NameID, and the status if it is not the registered one. */
 import { describe, expect, test } from '@jest/globals';
 import { nameIdUris } from '../../../extensions/saml/messages/name-id.js';
 import { Agent } from '../../support/client/agent.js';
@@ -18,14 +18,14 @@ const nameIdOf = (format: Format) => ({ format, ...(format === 'unspecified' ? {
 const open = (nameId: object, tid?: string) =>
   service.add({ record: { requireSignedRequests: false, nameId }, ...(tid === undefined ? {} : { tid }) });
 const policy = (uri: string): string => `<samlp:NameIDPolicy Format="${uri}"/>`;
-/** What the service provider gets: codes, words, and the NameID with its format. */
+/** Returns the codes and the message of the status, and the NameID with its format. */
 async function answerTo(agent: Agent, sp: Parameters<typeof requestUrl>[0] & { readonly acsUrl: string }, asked: Asked) {
   const { xml = '' } = messageIn(await travel(agent, requestUrl(sp, asked), isFor(sp))) ?? {};
   const [, format, value] = /<saml:NameID Format="([^"]*)"[^>]*>([^<]*)</.exec(xml) ?? [];
   const [, message = ''] = /<samlp:StatusMessage>([^<]*)</.exec(xml) ?? [];
   return { codes: statusCodesOf(xml), message, format, value };
 }
-/** What the log says of the last answer. */
+/** Returns the log line of the last answer. */
 const told = () => service.lines.findLast(({ message }) => message === 'saml.response')?.fields;
 
 describe('nameId.ifAnotherIsAsked', () => {

@@ -1,4 +1,4 @@
-/** SAML Core §8.3: what service providers call users. */
+/** SAML Core §8.3: NameIDs of users. */
 import { describe, expect, test } from '@jest/globals';
 import { alice, bob, signedInAt, useSamlService } from '../../support/saml/service/use-saml-service.js';
 import { travel } from '../../support/saml/service-providers/travel.js';

@@ -1,4 +1,4 @@
-/** What a service provider is registered with beside its protocol: how people sign in, the look of the pages; and what the log says of a sign-in. */
+/** Settings of a service provider that SAML does not have: the sign-in method and the styles of the pages. Also the log lines of a sign-in. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { defineClaims } from 'tenant-idp';
 import { releasedAttributes } from '../../../extensions/saml/sso/attributes.js';

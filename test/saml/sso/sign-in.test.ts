@@ -177,7 +177,7 @@ describe('a second factor', () => {
     const wanted = await service.add({ saml: { authnContext: [microsoft] } });
     const required = await service.add({ record: { requireMfa: true }, saml: { disableRequestedAuthnContext: true } });
     const plain = await service.add();
-    // From now on she is asked for it at each sign-in.
+    // From now on, each sign-in of Carol asks for the second factor.
     const agent = await signedInAt([plain], carol);
     expect(xmlOf(plain.responses)).toContain('PasswordProtectedTransport<');
     const page = await travel(agent, wanted.loginUrl);
@@ -187,7 +187,7 @@ describe('a second factor', () => {
     expect(xmlOf(wanted.responses)).toContain(`>${microsoft}<`);
     expect((await travel(agent, required.loginUrl)).body).toContain('<h1>signed in as');
     expect(xmlOf(required.responses)).toContain(`>${refeds}<`);
-    // By its default, the library asks for exactly a password.
+    // By default, the library asks for exactly a password.
     await travel(agent, plain.loginUrl);
     expect(xmlOf(plain.responses)).toContain('PasswordProtectedTransport<');
   });

@@ -1,4 +1,4 @@
-/** Service providers of tenants, at the entity of the tenant: what one tenant registers concerns nobody of another. */
+/** Service providers at the entity of a tenant: a registration of one tenant does not affect another. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent } from '../../support/client/agent.js';
 import { alice, bob, signedInAt, signInOn, useSamlService } from '../../support/saml/service/use-saml-service.js';

@@ -1,4 +1,4 @@
-/** A message of a service provider that is not registered: the page calls it unknown, and the log names it and where it is registered. */
+/** A message of an unknown service provider: the page says that it is unknown, and the log names it and the entity to register it at. */
 import { describe, expect, test } from '@jest/globals';
 import { texts } from '../../../extensions/saml/texts/index.js';
 import { Agent } from '../../support/client/agent.js';
