@@ -9,12 +9,6 @@ import { newMessageId } from '../xml/write.js';
 export type NameIds = ReturnType<typeof createNameIds>;
 
 export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'claims' | 'directory'>) {
-  /**
-   * Returns the sector of a service provider's pseudonyms. It contains the owner, so that two service providers with one entityID cannot compare their
-   * users.
-   */
-  const sectorOf = ({ tid, entityId }: ServiceProvider): string => `saml ${tid} ${entityId}`;
-
   async function claimOf(account: Account, serviceProvider: ServiceProvider, name: string): Promise<readonly unknown[]> {
     const { [name]: value } = await claims.named(account, new Set([name]), 'saml', clientIdOf(serviceProvider));
     return [value ?? []].flat();
@@ -37,13 +31,6 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
     const [value] = await claimOf(account, serviceProvider, serviceProvider.nameId.claim ?? 'sub');
     return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
   }
-
-  /** Returns the formats that the subject of a request may have. */
-  const formatsOf = ({ nameId }: ServiceProvider, { format = nameIdUris.unspecified }: NameId): readonly NameIdFormat[] => {
-    if (format === nameIdUris.unspecified) return [nameId.format];
-    const named = (Object.keys(nameIdUris) as NameIdFormat[]).filter((name) => nameIdUris[name] === format);
-    return nameId.ifAnotherIsAsked === 'answer' ? [...named, nameId.format] : named;
-  };
 
   return {
     /** Returns the NameID of a user. Undefined: the user has no verified address, or no value of the claim. */
@@ -92,3 +79,16 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
     },
   };
 }
+
+/**
+ * Returns the sector of a service provider's pseudonyms. It contains the owner, so that two service providers with one entityID cannot compare their
+ * users.
+ */
+const sectorOf = ({ tid, entityId }: ServiceProvider): string => `saml ${tid} ${entityId}`;
+
+/** Returns the formats that the subject of a request may have. */
+const formatsOf = ({ nameId }: ServiceProvider, { format = nameIdUris.unspecified }: NameId): readonly NameIdFormat[] => {
+  if (format === nameIdUris.unspecified) return [nameId.format];
+  const named = (Object.keys(nameIdUris) as NameIdFormat[]).filter((name) => nameIdUris[name] === format);
+  return nameId.ifAnotherIsAsked === 'answer' ? [...named, nameId.format] : named;
+};

@@ -34,19 +34,13 @@ export function createSignInStart({ context, activeServiceProviders, nameIds, re
     request: PendingRequest,
     hint = '',
   ): Promise<void> {
-    const { mfa = false } = wantedContext(request.wantedContext) ?? {};
-    const { idp, requireMfa } = serviceProvider;
-    const acrValues = [
-      ...(mfa || requireMfa ? ['mfa'] : []),
-      ...(tid === undefined ? [] : [`tenant:${tid}`]),
-      ...(idp === undefined ? [] : [`idp:${idp}`]),
-    ];
+    const acrValues = acrValuesOf(tid, serviceProvider, request);
     const prompt = request.isPassive ? 'none' : request.forceAuthn ? 'login' : undefined;
     await context.signIn.require(ctx, {
       client: clientIdOf(serviceProvider),
       state: await storePendingRequest(context, request),
       ...present({ prompt }),
-      ...(acrValues.length === 0 ? {} : { acrValues: acrValues.join(' ') }),
+      ...(acrValues === '' ? {} : { acrValues }),
       ...(hint === '' ? {} : { loginHint: hint }),
     });
   }
@@ -92,13 +86,7 @@ export function createSignInStart({ context, activeServiceProviders, nameIds, re
           ? ((await activeServiceProviders.byEntityId(entity.owner, sp)) ?? (await activeServiceProviders.get(sp)))
           : undefined;
       // A service provider of another owner gets the same refusal as one that does not allow this.
-      if (named?.tid !== entity.owner || !named.idpInitiated.isAllowed) {
-        const expected = `a service provider of ${entity.entityId} with idpInitiated.isAllowed`;
-        throw new RefusedMessage('not_idp_initiated', {
-          place: 'sp',
-          mismatch: { received: typeof sp === 'string' ? sp : undefined, expected, isParty: true },
-        });
-      }
+      if (named?.tid !== entity.owner || !named.idpInitiated.isAllowed) throw notIdpInitiated(sp, entity);
       const relayState = given ?? named.idpInitiated.relayState;
       await signIn(ctx, entity, named, {
         serviceProvider: named.id,
@@ -111,4 +99,20 @@ export function createSignInStart({ context, activeServiceProviders, nameIds, re
       });
     },
   };
+}
+
+/** Returns what the sign-in must have: a second factor, a tenant, a sign-in method. */
+function acrValuesOf(tid: string | undefined, { idp, requireMfa }: ServiceProvider, request: PendingRequest): string {
+  const { mfa = false } = wantedContext(request.wantedContext) ?? {};
+  return [
+    ...(mfa || requireMfa ? ['mfa'] : []),
+    ...(tid === undefined ? [] : [`tenant:${tid}`]),
+    ...(idp === undefined ? [] : [`idp:${idp}`]),
+  ].join(' ');
+}
+
+function notIdpInitiated(sp: unknown, { entityId }: Entity): RefusedMessage {
+  const received = typeof sp === 'string' ? sp : undefined;
+  const expected = `a service provider of ${entityId} with idpInitiated.isAllowed`;
+  return new RefusedMessage('not_idp_initiated', { place: 'sp', mismatch: { received, expected, isParty: true } });
 }
