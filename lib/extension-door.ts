@@ -168,7 +168,7 @@ export { afterAnswer } from './http/requests/after-answer.js';
 export { form, formField, typedField } from './http/requests/form.js';
 export { answerJson, entityTagOf, WrittenJson } from './http/requests/json.js';
 export { createJsonReader, type JsonShape, json } from './http/requests/json-guard.js';
-export { type KeptFor, mayBeKept } from './http/requests/kept.js';
+export { type KeptFor, mayBeKept } from './http/requests/kept-size.js';
 export { parametersOf } from './http/requests/parameters.js';
 export { redirectByGet } from './http/requests/posted-form.js';
 export { mismatchIn } from './logger.js';

@@ -14,15 +14,15 @@ import type { ShowPage } from '../contract/pages/protocol-page.js';
 import { IdpError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { type Admission, type AdmissionOptions, createAdmission } from './admission.js';
-import { aroundEndpoints } from './around.js';
 import { createProxyFaults, type ProxyFaults } from './clients/proxy-faults.js';
 import { answerDocument, type Document } from './documents.js';
+import { endpointMiddleware } from './endpoint-middleware.js';
 import { createErrorHandler } from './errors.js';
 import { extensionRouter } from './extension-router.js';
 import { refuseBroken } from './requests/broken-requests.js';
 import { type MethodsOf, methodNotAllowed, protocolMethods } from './requests/methods.js';
 import type { FormState, RepeatedForms } from './requests/repeated-forms.js';
-import { createWatchUnrouted, type WatchUnrouted } from './unrouted.js';
+import { createLogUnknownPath, type LogUnknownPath } from './unknown-paths.js';
 
 /** What the HTTP side needs of the protocol; it imports nothing of it. */
 export interface ProtocolApp {
@@ -72,7 +72,7 @@ class ServiceApp implements App {
   readonly #isOfProtocol: (path: string) => boolean;
   readonly #admission: Admission;
   readonly #faults: ProxyFaults;
-  readonly #watchUnrouted: WatchUnrouted;
+  readonly #logUnknownPath: LogUnknownPath;
   /** Paths of endpoints that extensions put middleware about, which gets their requests. */
   readonly #wrapped: ReadonlySet<string | undefined>;
   /** Middleware for each oidc-provider, by its Koa app. */
@@ -88,18 +88,18 @@ class ServiceApp implements App {
     const { methodsAt, routed, styleAt } = extensionRouter(extensions, contextOf, isOfProtocol);
     const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? methodsAt(path);
     const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`), styleAt });
-    const around = aroundEndpoints(extensions, contextOf, protocol.routes);
+    const aroundEndpoints = endpointMiddleware(extensions, contextOf, protocol.routes);
     const first = [onError, methodNotAllowed(methodsOf), refuseBroken];
     this.#options = options;
     this.#methodsOf = methodsOf;
     this.#isOfProtocol = isOfProtocol;
-    this.#chainOf = ({ middleware }) => compose([...first, around, protocol.middleware, ...middleware]);
+    this.#chainOf = ({ middleware }) => compose([...first, aroundEndpoints, protocol.middleware, ...middleware]);
     this.#extensionChain = compose([...first, routed]);
     this.#refuse = compose([onError, tooMany]);
     this.#wrapped = new Set(extensions.flatMap(({ around = {} }) => Object.keys(around).map((endpoint) => protocol.routes[endpoint])));
     this.#admission = createAdmission(options.limits, logger);
     this.#faults = createProxyFaults({ issuer, mountPath, isRoute: (path) => this.#isRoute(path), logger });
-    this.#watchUnrouted = createWatchUnrouted((url) => pathBelow(mountPath, url) !== undefined, logger);
+    this.#logUnknownPath = createLogUnknownPath((url) => pathBelow(mountPath, url) !== undefined, logger);
   }
 
   answer(req: IncomingMessage, res: ServerResponse, url: string): boolean {
@@ -117,8 +117,8 @@ class ServiceApp implements App {
   }
 
   passOn(req: IncomingMessage, res: ServerResponse, url: string): void {
-    this.#watchUnrouted(req, res, url);
-    this.#faults.unrouted(res, url);
+    this.#logUnknownPath(req, res, url);
+    this.#faults.notServed(res, url);
   }
 
   createContext(req: IncomingMessage, res: ServerResponse, url: string): Context {

@@ -171,7 +171,7 @@ const rooms: readonly Room[] = [
       'lib/http/error-answers.ts',
       'lib/http/failures.ts',
       'lib/http/header-values.ts',
-      'lib/http/requests/kept.ts',
+      'lib/http/requests/kept-size.ts',
       'lib/http/requests/posted-form.ts',
       'lib/http/requests/request-id.ts',
       'lib/http/requests/unread-request.ts',
@@ -256,7 +256,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
   'lib/http/': [
     ['hosts.ts'],
     ['app.ts', 'host-headers.ts'],
-    ['admission.ts', 'around.ts', 'documents.ts', 'errors.ts', 'extension-router.ts', 'servers.ts', 'unrouted.ts'],
+    ['admission.ts', 'documents.ts', 'endpoint-middleware.ts', 'errors.ts', 'extension-router.ts', 'servers.ts', 'unknown-paths.ts'],
     ['error-answers.ts', 'failures.ts', 'form-routes.ts', 'clients/'],
     ['pages/', 'requests/'],
     ['drain.ts', 'header-values.ts'],

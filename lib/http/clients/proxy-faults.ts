@@ -17,7 +17,7 @@ export interface ProxyFaults {
   /** Looks at a request that a route answers. */
   served(req: IncomingMessage, url: string): void;
   /** Looks at a request that no route answers. A fault is logged only if the host answers 404 too. */
-  unrouted(res: ServerResponse, url: string): void;
+  notServed(res: ServerResponse, url: string): void;
 }
 
 interface PathFault {
@@ -96,7 +96,7 @@ export function createProxyFaults({ issuer, mountPath, isRoute, logger }: ProxyF
           'requests come for another host than the issuer has, so browsers and clients are sent to the host of the issuer',
         );
     },
-    unrouted(res, url) {
+    notServed(res, url) {
       const path = url.split('?', 1)[0] as string;
       for (const { message, action, expected: of } of pathFaults) {
         const expected = told.has(message) ? undefined : of(path);

@@ -1,6 +1,6 @@
 import { type ParsedUrlQuery, parse } from 'node:querystring';
 import type { Context, Middleware } from 'koa';
-import { type KeptFor, mayBeKept } from './kept.js';
+import { type KeptFor, mayBeKept } from './kept-size.js';
 
 /**
  * The parameters of a posted form that are sent on as those of a GET, so that cookies come along whoever's page it was posted from.

@@ -15,7 +15,7 @@ import type { Logger } from '../../logger.js';
 import { present } from '../../present.js';
 import type { CookieCheck } from './cookie-check.js';
 import type { FormIds } from './csrf.js';
-import { mayBeKept } from './kept.js';
+import { mayBeKept } from './kept-size.js';
 import { requestIdOf } from './request-id.js';
 
 /** Seconds in which a second submission gets the stored answer. */

@@ -2,7 +2,7 @@ import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { levelsFor, offeredLevels, parseAcrValues, requestedAcr } from '../../acr-values.js';
 import type { SignInOffers } from '../../contract/assembly/sign-in-offers.js';
 import { LONGEST_URI } from '../../directory/index.js';
-import { mayBeKept, mostKept } from '../../http/requests/kept.js';
+import { mayBeKept, mostKept } from '../../http/requests/kept-size.js';
 import { audiencesAsked, checkImpersonation } from '../accounts/impersonation.js';
 import { getsRefreshToken } from '../accounts/offline-access.js';
 import { checkScopes, type Scopes } from '../accounts/scopes.js';

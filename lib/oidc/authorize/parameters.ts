@@ -8,7 +8,7 @@
  */
 
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
-import { mayBeKept } from '../../http/requests/kept.js';
+import { mayBeKept } from '../../http/requests/kept-size.js';
 import { present } from '../../present.js';
 import { normalForm } from '../../text/normal-form.js';
 import { pushedIdOf } from '../artifacts/ids.js';

@@ -1,7 +1,7 @@
 import { type ParsedUrlQuery, stringify } from 'node:querystring';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import { mayBeKept } from '../../http/requests/kept.js';
+import { mayBeKept } from '../../http/requests/kept-size.js';
 import { postedForm, redirectByGet, refuseLong } from '../../http/requests/posted-form.js';
 import type { OidcParts } from '../context.js';
 import type { ProviderHooks } from '../upstream/provider.js';

@@ -2,10 +2,10 @@ import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provide
 import { type Awaitable, onceThere } from '../../awaitable.js';
 import type { Account } from '../../directory/index.js';
 import type { Accounts } from '../accounts/account.js';
+import { authorizationRequestOf } from '../accounts/authorization-request.js';
 import { isHintOf } from '../accounts/hints.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
 import { isAllowedMethod, isAskedMethod, mayAnswer } from '../accounts/requirements.js';
-import { settledOf } from '../accounts/settled-request.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
 import { createResumedCheck, isOfProfile } from '../clients/fapi.js';
@@ -30,7 +30,7 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   const judge: Judge = { parts, accounts };
   const choices = perRequest((ctx: KoaContextWithOIDC) => fitting(judge, ctx));
   const hasChoice = async (ctx: KoaContextWithOIDC): Promise<boolean> =>
-    settledOf(ctx).oid !== undefined && (await choices(ctx)).length > 0;
+    authorizationRequestOf(ctx).oid !== undefined && (await choices(ctx)).length > 0;
   /** Whether the user has to choose among linked accounts, although the request asks neither for a choice nor for a new sign-in. */
   const isChoiceNext = perRequest((ctx: KoaContextWithOIDC): Awaitable<boolean> => {
     if (['none', 'login', 'select_account'].some((prompt) => ctx.oidc.promptPending(prompt))) return false;
@@ -67,7 +67,7 @@ function addLoginChecks(login: ReturnType<Policy['get']>, judge: Judge): void {
   // A session whose account is removed, disabled, or signed in before `notBefore` needs a new sign-in.
   login?.checks.add(
     new Check(SIGN_IN_ENDED, 'the account of the session cannot be used: sign the user in again', 'login_required', (ctx) => {
-      const { oid, session } = settledOf(ctx);
+      const { oid, session } = authorizationRequestOf(ctx);
       return Boolean(session?.accountId) && oid === undefined;
     }),
   );
@@ -95,7 +95,7 @@ function addLoginChecks(login: ReturnType<Policy['get']>, judge: Judge): void {
 
 /** @throws UnmetAuthenticationRequirements if the user has just signed in, and no further sign-in can reach the level */
 function lacksEssentialLevel(ctx: KoaContextWithOIDC): boolean {
-  const { oid, acr } = settledOf(ctx);
+  const { oid, acr } = authorizationRequestOf(ctx);
   // The requirement that serves a second factor asks for it.
   if (oid === undefined || acr.essential === undefined || (acr.mfa && acr.essential.includes('mfa'))) return false;
   if (acr.essential.includes(ctx.oidc.acr)) return false;
@@ -131,7 +131,10 @@ const createPrompt = (parts: OidcParts) =>
       'create_refused',
       refusal,
       'access_denied',
-      (ctx) => ctx.oidc.prompts.has('create') && ctx.oidc.promptPending('create') && checkRegistration(parts, ctx, settledOf(ctx).tids),
+      (ctx) =>
+        ctx.oidc.prompts.has('create') &&
+        ctx.oidc.promptPending('create') &&
+        checkRegistration(parts, ctx, authorizationRequestOf(ctx).tids),
     ),
   );
 
@@ -146,25 +149,29 @@ function removeIdleChecks(policy: Policy, features: OidcParts['options']['featur
   login?.checks.remove('essential_acr');
 }
 
-const isHinted = (parts: OidcParts, ctx: KoaContextWithOIDC, oid = settledOf(ctx).session.accountId): boolean | Promise<boolean> =>
-  settledOf(ctx).params.id_token_hint === undefined ||
+const isHinted = (
+  parts: OidcParts,
+  ctx: KoaContextWithOIDC,
+  oid = authorizationRequestOf(ctx).session.accountId,
+): boolean | Promise<boolean> =>
+  authorizationRequestOf(ctx).params.id_token_hint === undefined ||
   idTokenHint(ctx).then((hint) => hint === undefined || isHintOf(parts, ctx, hint, oid));
 
 function isOfTenant(ctx: KoaContextWithOIDC, { tenant }: Account): boolean {
-  const { tids, session } = settledOf(ctx);
+  const { tids, session } = authorizationRequestOf(ctx);
   return (tids?.includes(tenant.id) ?? true) && mayAnswer(session, tids);
 }
 
 /** Whether the account of the session may answer the request. True without an account, which other checks handle. */
 function isCurrentOfTenant({ accounts }: Judge, ctx: KoaContextWithOIDC): Awaitable<boolean> {
-  const { oid, tids, session } = settledOf(ctx);
+  const { oid, tids, session } = authorizationRequestOf(ctx);
   if (oid === undefined || (tids === undefined && session.heldTo === undefined)) return true;
   return onceThere(accounts.load(ctx, oid), (account) => account === undefined || isOfTenant(ctx, account));
 }
 
 /** Whether the sign-in used the method that the request names, and the tenant still allows it. */
 function isOfAllowedMethod({ accounts }: Judge, ctx: KoaContextWithOIDC): Awaitable<boolean> {
-  const { oid, session, acr } = settledOf(ctx);
+  const { oid, session, acr } = authorizationRequestOf(ctx);
   if (oid === undefined) return true;
   if (!isAskedMethod(acr.idp, session)) return false;
   return onceThere(accounts.load(ctx, oid), (account) => account === undefined || isAllowedMethod(account, session));
@@ -173,7 +180,7 @@ function isOfAllowedMethod({ accounts }: Judge, ctx: KoaContextWithOIDC): Awaita
 /** Returns the accounts of the sign-in that may answer the request. */
 async function fitting({ parts }: Judge, ctx: KoaContextWithOIDC): Promise<readonly string[]> {
   const oids: string[] = [];
-  for (const account of await reachableAccounts(parts, settledOf(ctx).session)) {
+  for (const account of await reachableAccounts(parts, authorizationRequestOf(ctx).session)) {
     const { id } = account.person.user;
     if (isOfTenant(ctx, account) && (await isHinted(parts, ctx, id))) oids.push(id);
   }

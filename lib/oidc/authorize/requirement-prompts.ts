@@ -3,8 +3,8 @@ import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provide
 import { type Awaitable, onceThere } from '../../awaitable.js';
 import type { Ask, Requirement } from '../../contract/sign-in/requirement.js';
 import type { Accounts } from '../accounts/account.js';
+import { authorizationRequestOf } from '../accounts/authorization-request.js';
 import { judge, lastingAsk, ofSession } from '../accounts/requirements.js';
-import { settledOf } from '../accounts/settled-request.js';
 import { perRequest } from '../artifacts/per-request.js';
 
 const { Check, Prompt } = interactionPolicy;
@@ -18,7 +18,7 @@ export const requirementOf = (prompt: string): string | undefined => (prompt.sta
 export function requirementPrompt(requirement: Requirement, accounts: Accounts) {
   const { name } = requirement;
   const isOpen = (ctx: KoaContextWithOIDC): Awaitable<boolean> => {
-    const { session } = settledOf(ctx);
+    const { session } = authorizationRequestOf(ctx);
     const ask = askOf(ctx);
     const loading = session.accountId ? accounts.load(ctx, session.accountId) : undefined;
     return onceThere(loading, (account) => {
@@ -46,7 +46,7 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
 export const promptBeforeChoice = (requirement: Requirement, accounts: Accounts, isNext: (ctx: KoaContextWithOIDC) => Awaitable<boolean>) =>
   promptOf(requirement, (ctx) =>
     onceThere(isNext(ctx), (next) => {
-      const { client, session } = settledOf(ctx);
+      const { client, session } = authorizationRequestOf(ctx);
       if (!next || !client || !session.accountId || session.act) return false;
       return onceThere(accounts.load(ctx, session.accountId), (account) => {
         if (!account) return false;
@@ -63,7 +63,7 @@ const promptOf = ({ name, error }: Requirement, isOpen: (ctx: KoaContextWithOIDC
 
 /** Returns the same value for every requirement of a request. */
 const askOf = perRequest((ctx: KoaContextWithOIDC): Ask | undefined => {
-  const { client, params, acr } = settledOf(ctx);
+  const { client, params, acr } = authorizationRequestOf(ctx);
   const { scope } = params;
   let parameters: Ask['parameters'] | undefined;
   return (

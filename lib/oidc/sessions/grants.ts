@@ -2,13 +2,13 @@ import { errors, type Grant, type KoaContextWithOIDC, type Client as ProviderCli
 import { subOf } from '../../directory/index.js';
 import type { Client, Consent } from '../../store/records/records.js';
 import type { Accounts } from '../accounts/account.js';
+import { authorizationRequestOf } from '../accounts/authorization-request.js';
 import { claimsAllowed, scopesOfClaims } from '../accounts/claims-parameter.js';
 import { audiencesAsked, checkImpersonation } from '../accounts/impersonation.js';
 import { loginOfSession, type OurGrant, rememberGrant } from '../accounts/login-context.js';
 import { grantEnd, mayBeOffline, withoutOffline } from '../accounts/offline-access.js';
 import { resourceScopesOf } from '../accounts/resource-indicators.js';
 import type { Scopes } from '../accounts/scopes.js';
-import { settledOf } from '../accounts/settled-request.js';
 import type { OidcParts } from '../context.js';
 
 /**
@@ -20,7 +20,7 @@ export const createGrantLoader =
   async (ctx: KoaContextWithOIDC): Promise<Grant | undefined> => {
     const { oidc } = ctx;
     const { provider, client, account } = oidc;
-    const { session, client: record, params } = settledOf(ctx);
+    const { session, client: record, params } = authorizationRequestOf(ctx);
     if (!client || !account || !record) return undefined;
     if (oidc.route === 'resume') checkRegistration(ctx, client);
     if (session.act && oidc.prompts.has('create'))

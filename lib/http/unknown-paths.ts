@@ -7,10 +7,10 @@ import { loggedPath } from './requests/request-id.js';
 const MOST = 100;
 
 /** Watches a request that is not ours; it is told when the host has no answer either. */
-export type WatchUnrouted = (req: IncomingMessage, res: ServerResponse, url: string) => void;
+export type LogUnknownPath = (req: IncomingMessage, res: ServerResponse, url: string) => void;
 
 /** @param isBelow whether a URL is below the issuer's path. */
-export function createWatchUnrouted(isBelow: (url: string) => boolean, logger: Logger): WatchUnrouted {
+export function createLogUnknownPath(isBelow: (url: string) => boolean, logger: Logger): LogUnknownPath {
   const told = new Set<string>();
   return (req, res, url) => {
     if (told.size >= MOST || !isBelow(url)) return;

@@ -7,7 +7,7 @@ import type { OurSession } from './login-context.js';
 import { tenantsAllowed } from './requirements.js';
 
 /** The parts of an authorization request that stay the same from the look-up of its account on. */
-export interface SettledRequest {
+export interface AuthorizationRequest {
   readonly client: Client | undefined;
   readonly session: OurSession;
   /** Of the signed-in account; undefined without one that can be used. */
@@ -19,7 +19,7 @@ export interface SettledRequest {
 }
 
 /** Read once for the grant and for all checks of the prompts, because nearly each of them needs it. */
-export const settledOf = perRequest((ctx: KoaContextWithOIDC): SettledRequest => {
+export const authorizationRequestOf = perRequest((ctx: KoaContextWithOIDC): AuthorizationRequest => {
   const { oidc } = ctx;
   const { account, client: provided, params = {} } = oidc;
   const session = oidc.session as OurSession;

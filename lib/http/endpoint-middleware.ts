@@ -5,7 +5,7 @@ import type { ContextOf } from '../contract/extension-context.js';
 import { foldedPath } from '../paths.js';
 
 /** Middleware that extensions put about named endpoints of the protocol, in the order of the extensions. */
-export function aroundEndpoints(
+export function endpointMiddleware(
   extensions: readonly Extension[],
   contextOf: ContextOf,
   routes: Readonly<Record<string, string>>,
