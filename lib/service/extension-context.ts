@@ -1,5 +1,6 @@
 /** Contexts of extensions: everything that an extension may touch. */
 import type { ClaimResolver } from '../claims/resolver.js';
+import { namedLimits } from '../contract/attempt-limits.js';
 import type { ExtensionHttp } from '../contract/context/http.js';
 import type { ExtensionKeys } from '../contract/context/keys.js';
 import type { ExtensionLimits } from '../contract/context/limits.js';
@@ -9,6 +10,7 @@ import type { ExtensionService } from '../contract/context/service.js';
 import type { ExtensionWork } from '../contract/context/work.js';
 import type { Extension } from '../contract/extension.js';
 import type { ContextOf, ExtensionContext } from '../contract/extension-context.js';
+import { createLimits } from '../contract/limit.js';
 import { textsOf } from '../contract/pages/page-additions.js';
 import type { ShowPage } from '../contract/pages/protocol-page.js';
 import type { Directory } from '../directory/index.js';
@@ -24,7 +26,6 @@ import { pathCookieName } from '../oidc/sessions/cookies.js';
 import type { ResolvedOptions } from '../options/defaults.js';
 import { signingAlgorithm } from '../options/values.js';
 import { present } from '../present.js';
-import { ownContext, type SharedContext } from './own-context.js';
 
 export interface ExtensionContextParts {
   readonly options: ResolvedOptions;
@@ -44,6 +45,11 @@ export interface ExtensionContextParts {
   readonly work: Pick<ExtensionWork, 'deliver' | 'emit' | 'mail'>;
   readonly keys: Pick<ExtensionKeys, 'rotate' | 'list' | 'seal'>;
   readonly limits: ExtensionLimits;
+}
+
+/** What the contexts of all extensions share. */
+interface SharedContext extends Omit<ExtensionContext, 'limits'> {
+  readonly limits: Omit<ExtensionLimits, 'limit'>;
 }
 
 /** Returns the contexts of all extensions. They differ only in what has the extension's name. */
@@ -79,6 +85,34 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
     const own = ownContext(name, { ...shared, http: { ...http, bearer } });
     contexts.set(name, own);
     return own;
+  };
+}
+
+/**
+ * Returns the context of an extension, made of the one that all of them share. Purposes and sectors must begin with the extension's name. Its counters get the
+ * name in front. So neither another extension nor the service comes by the same.
+ */
+function ownContext(extension: string, shared: SharedContext): ExtensionContext {
+  /** @throws TypeError */
+  const owned = (what: 'purpose' | 'sector', name: string): string => {
+    if (name.split(/[ .:]/, 1)[0] === extension) return name;
+    throw new TypeError(`the extension '${extension}' has the ${what} '${name}', which does not begin with its name`);
+  };
+  const { pseudonyms } = shared.claims;
+  const attempts: ExtensionLimits['attempts'] = (counter, window, by) => shared.limits.attempts(`${extension} ${counter}`, window, by);
+  return {
+    ...shared,
+    limits: { ...shared.limits, attempts, limit: namedLimits(shared.limits.rules, createLimits(attempts, shared.service.now)) },
+    keys: { ...shared.keys, seal: (purpose) => shared.keys.seal(owned('purpose', purpose)) },
+    ...(pseudonyms && {
+      claims: {
+        ...shared.claims,
+        pseudonyms: {
+          of: (sector, oid) => pseudonyms.of(owned('sector', sector), oid),
+          oidOf: (sector, pseudonym) => pseudonyms.oidOf(owned('sector', sector), pseudonym),
+        },
+      },
+    }),
   };
 }
 

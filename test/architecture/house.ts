@@ -28,7 +28,6 @@ const rooms: readonly Room[] = [
   },
   { files: 'lib/service/attempts.ts', mayImport: ['lib/errors.ts', 'lib/store/', 'type lib/contract/'] },
   { files: 'lib/service/extension-context.ts', mayImport: ['lib/'] },
-  { files: 'lib/service/own-context.ts', mayImport: ['lib/contract/attempt-limits.ts', 'lib/contract/limit.ts', 'type lib/contract/'] },
   { files: 'lib/service/mail.ts', mayImport: ['lib/text/', 'lib/times/', 'type lib/*.ts', 'type lib/contract/', 'type lib/options/'] },
   {
     files: 'lib/service/extension-work.ts',
@@ -218,7 +217,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['create-identity-provider.ts'],
     ['phases/'],
     ['settings.ts', 'extension-context.ts', 'extension-work.ts', 'extension-data.ts', 'mail.ts', 'attempts.ts', 'closing.ts'],
-    ['additions.ts', 'configuration-problems.ts', 'own-context.ts', 'identity-provider.ts'],
+    ['additions.ts', 'configuration-problems.ts', 'identity-provider.ts'],
     ['late.ts'],
   ],
   'lib/service/phases/': [['start.ts'], ['extensions.ts'], ['protocol.ts'], ['directory.ts'], ['stores.ts']],
@@ -296,7 +295,6 @@ const importers: Readonly<Record<string, readonly string[]>> = {
   'lib/service/on-first-use.ts': ['lib/index.ts'],
   'lib/service/create-identity-provider.ts': ['lib/service/on-first-use.ts'],
   'lib/service/configuration-problems.ts': ['lib/service/settings.ts'],
-  'lib/service/own-context.ts': ['lib/service/extension-context.ts'],
 };
 
 /** The demo plays somebody else's provider. */
