@@ -82,6 +82,6 @@ function checkSkips(cases: readonly ConformanceCase<never>[], skips: readonly Sk
 }
 
 const globalFunction = <F>(name: string): F | undefined => {
-  const found: unknown = Reflect.get(globalThis, name);
-  return typeof found === 'function' ? (found as F) : undefined;
+  const value: unknown = Reflect.get(globalThis, name);
+  return typeof value === 'function' ? (value as F) : undefined;
 };

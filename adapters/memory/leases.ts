@@ -8,13 +8,13 @@ export function createLeases(): Pick<ArtifactStore, 'lease'> & { readonly expiri
     async lease(name, holder, ttl) {
       const now = Date.now();
       const current = leases.get(name);
-      const held = current !== undefined && current.until > now ? current.holder : undefined;
+      const currentHolder = current !== undefined && current.until > now ? current.holder : undefined;
       if (ttl > 0) {
-        if (held !== undefined && held !== holder) return false;
+        if (currentHolder !== undefined && currentHolder !== holder) return false;
         leases.set(name, { holder, until: now + ttl });
         return true;
       }
-      return held === holder && leases.delete(name);
+      return currentHolder === holder && leases.delete(name);
     },
     expiring: { entries: leases, drop: (name) => leases.delete(name) },
   };

@@ -60,14 +60,14 @@ export class OrderedIndex implements RowIndex<Entry> {
 
   lookUp(values: readonly unknown[]): SortedIds {
     const texts = checkedTexts(values, this.#fields.length);
-    const found = new SortedIds();
+    const ids = new SortedIds();
     if (this.#order !== 'text') throw new TypeError('An index of instants or numbers is read by its order alone.');
     const value = texts.at(-1) as string;
     for (const position of this.#positions.get(keyOf(texts.slice(0, -1)))?.from(beforeAll(value)) ?? []) {
       if (position.value !== value) break;
-      found.add(position.id);
+      ids.add(position.id);
     }
-    return found;
+    return ids;
   }
 
   /** The ids of the rows of a range, in its order. @throws TypeError for a range that is not of this index. */

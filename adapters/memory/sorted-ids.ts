@@ -11,13 +11,13 @@ export class SortedIds {
 
   add(id: string): void {
     const last = this.#ids.at(-1);
-    const at = last === undefined || compareTexts(last, id) < 0 ? this.#ids.length : this.#firstFrom(id);
-    if (this.#ids[at] !== id) this.#ids.splice(at, 0, id);
+    const index = last === undefined || compareTexts(last, id) < 0 ? this.#ids.length : this.#firstFrom(id);
+    if (this.#ids[index] !== id) this.#ids.splice(index, 0, id);
   }
 
   delete(id: string): void {
-    const at = this.#firstFrom(id);
-    if (this.#ids[at] === id) this.#ids.splice(at, 1);
+    const index = this.#firstFrom(id);
+    if (this.#ids[index] === id) this.#ids.splice(index, 1);
   }
 
   has(id: string): boolean {
@@ -26,8 +26,8 @@ export class SortedIds {
 
   page(page: Page | undefined): readonly string[] {
     if (page === undefined) return this.#ids.slice();
-    const at = page.after === undefined ? 0 : this.#firstFrom(page.after);
-    const start = this.#ids[at] === page.after ? at + 1 : at;
+    const index = page.after === undefined ? 0 : this.#firstFrom(page.after);
+    const start = this.#ids[index] === page.after ? index + 1 : index;
     return this.#ids.slice(start, start + page.limit);
   }
 

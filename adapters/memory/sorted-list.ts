@@ -15,31 +15,31 @@ export class SortedList<T> {
   }
 
   add(item: T): void {
-    const [at, index] = this.#firstFrom(item);
+    const [chunkIndex, index] = this.#firstFrom(item);
     // Behind all others, it joins the last chunk.
-    const chunk = this.#chunks[at] ?? this.#chunks.at(-1);
+    const chunk = this.#chunks[chunkIndex] ?? this.#chunks.at(-1);
     if (chunk === undefined) {
       this.#chunks.push([item]);
       return;
     }
-    const place = this.#chunks[at] === undefined ? chunk.length : index;
+    const place = this.#chunks[chunkIndex] === undefined ? chunk.length : index;
     if (place < chunk.length && this.#compare(chunk[place] as T, item) === 0) return;
     chunk.splice(place, 0, item);
     if (chunk.length > CHUNK) this.#chunks.splice(this.#chunks.indexOf(chunk) + 1, 0, chunk.splice(CHUNK / 2));
   }
 
   delete(item: T): void {
-    const [at, index] = this.#firstFrom(item);
-    const chunk = this.#chunks[at];
+    const [chunkIndex, index] = this.#firstFrom(item);
+    const chunk = this.#chunks[chunkIndex];
     if (chunk === undefined || this.#compare(chunk[index] as T, item) !== 0) return;
     chunk.splice(index, 1);
-    if (chunk.length === 0) this.#chunks.splice(at, 1);
+    if (chunk.length === 0) this.#chunks.splice(chunkIndex, 1);
   }
 
   /** Upwards, from the first that is not before the given one. */
   *from(start?: T): Generator<T, undefined> {
-    let [at, index] = start === undefined ? [0, 0] : this.#firstFrom(start);
-    for (let chunk = this.#chunks[at]; chunk !== undefined; chunk = this.#chunks[++at]) {
+    let [chunkIndex, index] = start === undefined ? [0, 0] : this.#firstFrom(start);
+    for (let chunk = this.#chunks[chunkIndex]; chunk !== undefined; chunk = this.#chunks[++chunkIndex]) {
       for (; index < chunk.length; index += 1) yield chunk[index] as T;
       index = 0;
     }
@@ -48,18 +48,18 @@ export class SortedList<T> {
   /** Downwards, from the last that is before the given one. */
   *downFrom(end?: T): Generator<T, undefined> {
     const [last, index] = end === undefined ? [this.#chunks.length, 0] : this.#firstFrom(end);
-    for (let at = last, from = index - 1; at >= 0; at -= 1) {
-      const chunk = this.#chunks[at] ?? [];
-      for (let place = at === last ? from : chunk.length - 1; place >= 0; place -= 1) yield chunk[place] as T;
+    for (let chunkIndex = last, from = index - 1; chunkIndex >= 0; chunkIndex -= 1) {
+      const chunk = this.#chunks[chunkIndex] ?? [];
+      for (let place = chunkIndex === last ? from : chunk.length - 1; place >= 0; place -= 1) yield chunk[place] as T;
       from = -1;
     }
   }
 
   /** The chunk, and the place in it, of the first item that is not before this one. */
   #firstFrom(item: T): [chunk: number, index: number] {
-    const at = firstIndex(this.#chunks, (chunk) => this.#compare(chunk.at(-1) as T, item) >= 0);
-    const chunk = this.#chunks[at] ?? [];
-    return [at, firstIndex(chunk, (one) => this.#compare(one, item) >= 0)];
+    const chunkIndex = firstIndex(this.#chunks, (chunk) => this.#compare(chunk.at(-1) as T, item) >= 0);
+    const chunk = this.#chunks[chunkIndex] ?? [];
+    return [chunkIndex, firstIndex(chunk, (one) => this.#compare(one, item) >= 0)];
   }
 }
 

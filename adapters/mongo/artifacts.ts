@@ -67,21 +67,21 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
     },
 
     async read(requests) {
-      const found = new Map<ArtifactKey, Artifact>();
-      if (requests.length === 0) return found;
+      const artifacts = new Map<ArtifactKey, Artifact>();
+      if (requests.length === 0) return artifacts;
       const documents = await settled(() => load(records, requests));
       const instant = now();
-      const artifacts = new Map(documents.map((document) => [document._id, artifactOf(document, instant)]));
+      const byKey = new Map(documents.map((document) => [document._id, artifactOf(document, instant)]));
       const find = (key: ArtifactKey): Artifact | undefined => {
-        const artifact = artifacts.get(key);
-        if (artifact) found.set(key, artifact);
+        const artifact = byKey.get(key);
+        if (artifact) artifacts.set(key, artifact);
         return artifact;
       };
       for (const { key, follow = [] } of requests) {
         const { links = {} } = find(key) ?? {};
         for (const name of follow) if (Object.hasOwn(links, name)) find(links[name]!);
       }
-      return found;
+      return artifacts;
     },
 
     ...createCommits(records, decisions, now),

@@ -43,8 +43,8 @@ export function createCommits(
 
   async function read(writes: readonly ArtifactWrite[]): Promise<ReadonlyMap<string, ArtifactDocument>> {
     const keys = writes.map(({ key }) => key as string);
-    const found = await inTime((bounds) => records.find({ _id: { $in: keys } }, bounds).toArray());
-    return new Map(found.map((document) => [document._id, document]));
+    const documents = await inTime((bounds) => records.find({ _id: { $in: keys } }, bounds).toArray());
+    return new Map(documents.map((document) => [document._id, document]));
   }
 
   return {

@@ -59,16 +59,16 @@ export function createConnection(client: Redis | Cluster): Connection {
  * batch under way at a time, so that a command may wait for the time-out of the batch before it.
  */
 function batching(client: Redis): () => void {
-  let held: Redis['stream'] | undefined;
+  let corked: Redis['stream'] | undefined;
   const release = () => {
-    held?.uncork();
-    held = undefined;
+    corked?.uncork();
+    corked = undefined;
   };
   return () => {
-    if (held) return;
-    held = client.stream;
-    if (!held) return;
-    held.cork();
+    if (corked) return;
+    corked = client.stream;
+    if (!corked) return;
+    corked.cork();
     process.nextTick(release);
   };
 }

@@ -20,55 +20,55 @@ end
 return answer
 `);
 
-type Found = Map<ArtifactKey, Artifact>;
+type ArtifactsByKey = Map<ArtifactKey, Artifact>;
 
 export function createReads(connection: Connection, prefix: string, now: () => number): Pick<ArtifactStore, 'read'> {
-  function keep(key: ArtifactKey, text: string | null | undefined, found: Found): Artifact | undefined {
+  function add(key: ArtifactKey, text: string | null | undefined, artifacts: ArtifactsByKey): Artifact | undefined {
     const artifact = text ? decode(key, text, now()) : undefined;
-    if (artifact !== undefined) found.set(key, artifact);
+    if (artifact !== undefined) artifacts.set(key, artifact);
     return artifact;
   }
 
   // One promise for each step shows in what a request costs.
-  const readOne = (key: ArtifactKey, found: Found): Promise<Found> =>
+  const readOne = (key: ArtifactKey, artifacts: ArtifactsByKey): Promise<ArtifactsByKey> =>
     connection.get(prefix + key).then((text) => {
-      keep(key, text, found);
-      return found;
+      add(key, text, artifacts);
+      return artifacts;
     });
 
-  const readLinked = (key: ArtifactKey, follow: readonly string[], found: Found): Promise<Found> =>
+  const readLinked = (key: ArtifactKey, follow: readonly string[], artifacts: ArtifactsByKey): Promise<ArtifactsByKey> =>
     connection.run(followScript, 1, [prefix + key, prefix, ...follow.map(quote)]).then((answer) => {
       const texts = answer as (string | null)[] | null;
-      const links = texts && keep(key, texts[0], found)?.links;
-      if (!links) return found;
+      const links = texts && add(key, texts[0], artifacts)?.links;
+      if (!links) return artifacts;
       for (const [index, name] of follow.entries()) {
-        if (Object.hasOwn(links, name)) keep(links[name] as ArtifactKey, texts[index + 1], found);
+        if (Object.hasOwn(links, name)) add(links[name] as ArtifactKey, texts[index + 1], artifacts);
       }
-      return found;
+      return artifacts;
     });
 
-  async function readTogether(keys: readonly ArtifactKey[], found: Found): Promise<void> {
+  async function readTogether(keys: readonly ArtifactKey[], artifacts: ArtifactsByKey): Promise<void> {
     const texts = await connection.mget(keys.map((key) => prefix + key));
-    for (const [index, key] of keys.entries()) keep(key, texts[index], found);
+    for (const [index, key] of keys.entries()) add(key, texts[index], artifacts);
   }
 
   return {
     read(requests) {
-      const found: Found = new Map();
+      const artifacts: ArtifactsByKey = new Map();
       const [first] = requests;
       if (first !== undefined && requests.length === 1)
-        return follows(first) ? readLinked(first.key, first.follow, found) : readOne(first.key, found);
-      return readAll(requests, found);
+        return follows(first) ? readLinked(first.key, first.follow, artifacts) : readOne(first.key, artifacts);
+      return readAll(requests, artifacts);
     },
   };
 
-  async function readAll(requests: readonly ReadRequest[], found: Found): Promise<Found> {
+  async function readAll(requests: readonly ReadRequest[], artifacts: ArtifactsByKey): Promise<ArtifactsByKey> {
     const alone = requests.flatMap((request) => (follows(request) ? [] : [request.key]));
     await Promise.all([
-      ...requests.filter(follows).map(({ key, follow }) => readLinked(key, follow, found)),
-      ...connection.together(alone).map((keys) => readTogether(keys, found)),
+      ...requests.filter(follows).map(({ key, follow }) => readLinked(key, follow, artifacts)),
+      ...connection.together(alone).map((keys) => readTogether(keys, artifacts)),
     ]);
-    return found;
+    return artifacts;
   }
 }
 

@@ -67,14 +67,14 @@ function linksOf(key: ArtifactKey, links: Put['links']): string {
 function readLinks(key: ArtifactKey, text: string, start: number, end: number): Record<string, ArtifactKey> {
   const slot = slotTag(key);
   const links: [string, ArtifactKey][] = [];
-  for (let at = start; at < end; ) {
-    const kind = text.indexOf('=', at) + 1;
+  for (let position = start; position < end; ) {
+    const kind = text.indexOf('=', position) + 1;
     const digest = text.indexOf('.', kind) + 1;
     const next = text.indexOf(',', digest);
     const stop = next < 0 || next > end ? end : next;
     const target = text.slice(kind, digest - 1) + slot + text.slice(digest, stop);
-    links.push([unquote(text.slice(at, kind - 1)), target as ArtifactKey]);
-    at = stop + 1;
+    links.push([unquote(text.slice(position, kind - 1)), target as ArtifactKey]);
+    position = stop + 1;
   }
   return Object.fromEntries(links);
 }

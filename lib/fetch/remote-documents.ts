@@ -71,8 +71,8 @@ export function createRemoteDocuments(fetch: GuardedFetch): RemoteDocuments {
       return {
         readAnew,
         read(url) {
-          const known = reading.get(url);
-          if (known !== undefined) return known;
+          const underWay = reading.get(url);
+          if (underWay !== undefined) return underWay;
           const begun = readAnew(url).finally(() => reading.delete(url));
           reading.set(url, begun);
           return begun;

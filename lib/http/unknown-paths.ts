@@ -11,14 +11,14 @@ export type LogUnknownPath = (req: IncomingMessage, res: ServerResponse, url: st
 
 /** @param isBelow whether a URL is below the issuer's path. */
 export function createLogUnknownPath(isBelow: (url: string) => boolean, logger: Logger): LogUnknownPath {
-  const told = new Set<string>();
+  const logged = new Set<string>();
   return (req, res, url) => {
-    if (told.size >= MOST || !isBelow(url)) return;
+    if (logged.size >= MOST || !isBelow(url)) return;
     const path = loggedPath(url);
-    if (told.has(path)) return;
+    if (logged.has(path)) return;
     res.once('finish', () => {
-      if (res.statusCode !== 404 || told.has(path) || told.size >= MOST) return;
-      told.add(path);
+      if (res.statusCode !== 404 || logged.has(path) || logged.size >= MOST) return;
+      logged.add(path);
       logger.info({ method: req.method, path }, 'no route answers this path');
     });
   };

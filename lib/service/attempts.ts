@@ -14,7 +14,7 @@ const MOST_COUNTERS = 1000;
 
 interface Owed {
   readonly window: number;
-  readonly by: number;
+  readonly count: number;
   /** The time at which the window has ended in any case, by `performance.now`. */
   readonly until: number;
 }
@@ -38,19 +38,19 @@ export function createAttempts(artifacts: Pick<ArtifactStore, 'hit'>): SharedAtt
   async function settle(): Promise<void> {
     for (let pause = FIRST_PAUSE_MS; owed.size > 0; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       await sleep(pause, undefined, { ref: false, signal: stop.signal });
-      for (const [key, { window, by, until }] of owed) {
+      for (const [key, { window, count, until }] of owed) {
         const answered = await artifacts.hit(key, window, 0).catch(() => undefined);
         if (!answered && performance.now() < until) break;
         owed.delete(key);
-        if (answered) await artifacts.hit(key, window, -by).catch(() => undefined);
+        if (answered) await artifacts.hit(key, window, -count).catch(() => undefined);
       }
     }
   }
 
-  function owe(key: ArtifactKey, window: number, by: number): void {
+  function owe(key: ArtifactKey, window: number, count: number): void {
     const before = owed.get(key);
     if (stop.signal.aborted || (!before && owed.size >= MOST_COUNTERS)) return;
-    owed.set(key, { window, by: Math.min((before?.by ?? 0) + by, MOST_OF_ONE), until: performance.now() + window });
+    owed.set(key, { window, count: Math.min((before?.count ?? 0) + count, MOST_OF_ONE), until: performance.now() + window });
     settling ??= settle()
       .catch(() => undefined)
       .finally(() => {

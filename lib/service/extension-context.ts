@@ -78,8 +78,8 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
   };
   const contexts = new Map<string, ExtensionContext>();
   return (name) => {
-    const known = contexts.get(name);
-    if (known) return known;
+    const existing = contexts.get(name);
+    if (existing) return existing;
     const guard = (guarded: Omit<Guarded, 'extension'>) => parts.guard({ ...guarded, extension: name });
     const bearer = createBearer({ read: protocol.readAccessToken, proofAlgorithms: protocol.proofAlgorithms, directory, guard });
     const own = ownContext(name, { ...shared, http: { ...http, bearer } });

@@ -71,9 +71,9 @@ export const createFormAnswers = (parts: Pick<RecordsParts, 'artifacts' | 'now' 
 /** The group `records` of the context. */
 export function createRecords(parts: RecordsParts): ExtensionRecords {
   const { extensions, rows, artifacts, now, sealer, directory } = parts;
-  const isCutOff = async (oid: string, at: Date): Promise<boolean> => {
+  const isCutOff = async (oid: string, actedAt: Date): Promise<boolean> => {
     const account = await directory.accounts.findByOid(oid);
-    return !account || isWaitOver(account, at);
+    return !account || isWaitOver(account, actedAt);
   };
   const kinds = new Map(
     extensions.flatMap((extension) =>

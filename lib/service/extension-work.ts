@@ -123,20 +123,20 @@ function checkWork(made: readonly MadeWork[]): void {
     ...jobs.map(({ name }) => ({ member: 'jobs', name })),
   ];
   const invalid = made.flatMap(({ owner, ...work }) => {
-    const at = (member: string, name: string): string => `extensions.${owner}.${member}[${JSON.stringify(name)}]`;
+    const pathOf = (member: string, name: string): string => `extensions.${owner}.${member}[${JSON.stringify(name)}]`;
     return [
       ...namesOf({ owner, ...work })
         .filter(({ name }) => !isOwnName(name, owner))
-        .map(({ member, name }) => ({ path: at(member, name), expected: OWN_NAME })),
+        .map(({ member, name }) => ({ path: pathOf(member, name), expected: OWN_NAME })),
       ...work.deliveries
         .filter(([, handler]) => typeof handler !== 'function' && !isBackOff(handler.retryAfterSeconds))
         .map(([kind]) => ({
-          path: `${at('deliveries', kind)}.retryAfterSeconds`,
+          path: `${pathOf('deliveries', kind)}.retryAfterSeconds`,
           expected: `a list of seconds, each 1 to ${MAX_INTERVAL_SECONDS}`,
         })),
       ...work.jobs
         .filter(({ intervalSeconds }) => !(intervalSeconds >= 1 && intervalSeconds <= MAX_INTERVAL_SECONDS))
-        .map(({ name }) => ({ path: `${at('jobs', name)}.intervalSeconds`, expected: `seconds, 1 to ${MAX_INTERVAL_SECONDS}` })),
+        .map(({ name }) => ({ path: `${pathOf('jobs', name)}.intervalSeconds`, expected: `seconds, 1 to ${MAX_INTERVAL_SECONDS}` })),
     ];
   });
   if (invalid.length > 0) throw new ConfigError('invalid_options', invalid);

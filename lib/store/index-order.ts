@@ -4,8 +4,8 @@ import type { Order, Ordered, Range } from './directory-store.js';
 /** By code points, as UTF-8 sorts and MongoDB does; JavaScript compares halves of surrogate pairs. */
 export function compareTexts(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
-  for (let at = 0; at < length; at += 1) {
-    const [unit, against] = [one.charCodeAt(at), other.charCodeAt(at)];
+  for (let index = 0; index < length; index += 1) {
+    const [unit, against] = [one.charCodeAt(index), other.charCodeAt(index)];
     if (unit !== against) return weight(unit) - weight(against);
   }
   return one.length - other.length;

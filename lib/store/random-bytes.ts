@@ -16,12 +16,12 @@ function draw(length: number): number {
 }
 
 export function drawBytes(length: number): Buffer {
-  const at = draw(length);
-  return Buffer.from(pool.subarray(at, at + length));
+  const start = draw(length);
+  return Buffer.from(pool.subarray(start, start + length));
 }
 
 /** In base64url. @param length of the bytes, before they are encoded */
 export function drawText(length: number): string {
-  const at = draw(length);
-  return pool.toString('base64url', at, at + length);
+  const start = draw(length);
+  return pool.toString('base64url', start, start + length);
 }

@@ -81,8 +81,8 @@ interface DerivedKeys {
 function derivedKeys(secret: string): DerivedKeys {
   const derived = new Map<string, Buffer>();
   const key = (info: string): Buffer => {
-    const known = derived.get(info);
-    if (known !== undefined) return known;
+    const existing = derived.get(info);
+    if (existing !== undefined) return existing;
     const fresh = Buffer.from(hkdfSync('sha256', secret, 'tenant-idp', info, 32));
     derived.set(info, fresh);
     return fresh;

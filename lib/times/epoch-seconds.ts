@@ -1,6 +1,6 @@
 /**
  * Returns a time as JWTs have it, in whole seconds. Use the time that all nodes share, which is `now` of the context.
- * @param at milliseconds since the epoch
+ * @param instant milliseconds since the epoch
  * @see RFC 7519 §2, NumericDate
  * @example
  * ```ts
@@ -9,4 +9,4 @@
  * const payloadOf = ({ service }: ExtensionContext) => ({ iat: epochSeconds(service.now()), exp: epochSeconds(service.now()) + 60 });
  * ```
  */
-export const epochSeconds = (at: number): number => Math.floor(at / 1000);
+export const epochSeconds = (instant: number): number => Math.floor(instant / 1000);

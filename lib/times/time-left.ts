@@ -1,5 +1,6 @@
 /** Time until an instant in whole units, never less than one: what `Retry-After` and pages say. A caller that comes back earlier is refused again. */
-const unitsUntil = (at: Date, now: () => number, unitMs: number): number => Math.max(1, Math.ceil((at.getTime() - now()) / unitMs));
+const unitsUntil = (instant: Date, now: () => number, unitMs: number): number =>
+  Math.max(1, Math.ceil((instant.getTime() - now()) / unitMs));
 
 /**
  * Whole seconds until an instant, one at least, as `Retry-After` has them.
@@ -15,7 +16,7 @@ const unitsUntil = (at: Date, now: () => number, unitMs: number): number => Math
  * }
  * ```
  */
-export const secondsUntil = (at: Date, now: () => number): number => unitsUntil(at, now, 1000);
+export const secondsUntil = (instant: Date, now: () => number): number => unitsUntil(instant, now, 1000);
 
 /**
  * Whole minutes until an instant, one at least, as pages tell people.
@@ -27,4 +28,4 @@ export const secondsUntil = (at: Date, now: () => number): number => unitsUntil(
  * const wait = ({ service: { now } }: ExtensionContext, resetsAt: Date): string => `Try again in ${minutesUntil(resetsAt, now)} minutes.`;
  * ```
  */
-export const minutesUntil = (at: Date, now: () => number): number => unitsUntil(at, now, 60_000);
+export const minutesUntil = (instant: Date, now: () => number): number => unitsUntil(instant, now, 60_000);

@@ -30,6 +30,6 @@ export async function assertLoses(store: ArtifactStore, lost: ArtifactKey, ...wr
 }
 
 export async function assertAbsent(store: ArtifactStore, ...keys: readonly ArtifactKey[]): Promise<void> {
-  const found = await store.read(keys.map((key) => ({ key })));
-  assert.deepEqual([...found.keys()], []);
+  const artifacts = await store.read(keys.map((key) => ({ key })));
+  assert.deepEqual([...artifacts.keys()], []);
 }

@@ -72,8 +72,8 @@ export const contractCases: readonly ConformanceCase<ArtifactStore>[] = [
     name: 'contract: one read answers all requested records that there are',
     async run(store) {
       await assertCommits(store, put(key), put(other));
-      const found = await store.read([{ key }, { key: keyOf('absent') }, { key: other }, { key }]);
-      assert.deepEqual(new Set(found.keys()), new Set([key, other]));
+      const artifacts = await store.read([{ key }, { key: keyOf('absent') }, { key: other }, { key }]);
+      assert.deepEqual(new Set(artifacts.keys()), new Set([key, other]));
     },
   },
   {
@@ -84,9 +84,9 @@ export const contractCases: readonly ConformanceCase<ArtifactStore>[] = [
       const parts = [keys.slice(0, 200), keys.slice(200, 400), keys.slice(400)];
       await assertCommits(store, put(other));
       for (const part of parts) await assertCommits(store, ...part.map((each) => put(each, { value: each, links: { grant: other } })));
-      const found = await store.read(asked);
-      assert.equal(found.size, 501);
-      for (const each of keys) assert.equal(found.get(each)?.value, each);
+      const artifacts = await store.read(asked);
+      assert.equal(artifacts.size, 501);
+      for (const each of keys) assert.equal(artifacts.get(each)?.value, each);
       for (const part of parts) await assertCommits(store, ...part.map((each) => remove(each)));
       assert.deepEqual([...(await store.read(asked)).keys()], []);
     },

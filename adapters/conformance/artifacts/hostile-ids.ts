@@ -53,9 +53,9 @@ export const hostileIdCases: readonly ConformanceCase<ArtifactStore>[] = [
         assert.match(key, /^Case\{[\w-]{11}\}[\w-]{24}$/);
         await assertCommits(store, put(key, { if: 'absent', value: String(index) }));
       }
-      const found = await store.read(keys.map((key) => ({ key })));
+      const artifacts = await store.read(keys.map((key) => ({ key })));
       assert.deepEqual(
-        keys.map((key) => found.get(key)?.value),
+        keys.map((key) => artifacts.get(key)?.value),
         keys.map((_, index) => String(index)),
       );
       await assertCommits(store, remove(keys[0]!));

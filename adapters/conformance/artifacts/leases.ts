@@ -54,7 +54,7 @@ export const leaseCases: readonly ConformanceCase<ArtifactStore>[] = [
     name: 'leases: of 50 that ask at once one gets it',
     async run(store) {
       const answers = await atOnce(50, (index) => store.lease('keys', `node-${index}`, LONG));
-      assert.equal(answers.filter((held) => held).length, 1);
+      assert.equal(answers.filter((isHolder) => isHolder).length, 1);
     },
   },
 ];

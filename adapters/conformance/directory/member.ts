@@ -55,9 +55,9 @@ export const userOf = (id: string, fields: Partial<NonNullable<Member['user']>> 
 });
 
 export async function assertFinds(rows: Collection<Member>, where: Where, ...ids: readonly string[]): Promise<void> {
-  const found = await rows.find(where);
+  const read = await rows.find(where);
   assert.deepEqual(
-    found.map(({ id }) => id),
+    read.map(({ id }) => id),
     ids,
   );
 }

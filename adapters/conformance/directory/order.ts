@@ -129,10 +129,11 @@ export const orderCases: readonly ConformanceCase<DirectoryStore>[] = [
     async run(store) {
       const rows = await openMembers(store);
       const ids = Array.from({ length: 2000 }, (_, index) => String((index * 7919) % 2000).padStart(4, '0'));
-      for (let at = 0; at < ids.length; at += 100)
-        await Promise.all(ids.slice(at, at + 100).map((id) => rows.insert(named(id, `n${id.slice(0, 3)}`))));
-      const gone = ids.filter((_, index) => index % 3 === 0);
-      for (let at = 0; at < gone.length; at += 100) await Promise.all(gone.slice(at, at + 100).map((id) => rows.remove(id)));
+      for (let start = 0; start < ids.length; start += 100)
+        await Promise.all(ids.slice(start, start + 100).map((id) => rows.insert(named(id, `n${id.slice(0, 3)}`))));
+      const removed = ids.filter((_, index) => index % 3 === 0);
+      for (let start = 0; start < removed.length; start += 100)
+        await Promise.all(removed.slice(start, start + 100).map((id) => rows.remove(id)));
       const left = ids.filter((_, index) => index % 3 !== 0).toSorted();
       assert.deepEqual(await readAlong(rows, {}, 300), left);
       assert.deepEqual(await readAlong(rows, { descending: true }, 700), left.toReversed());
@@ -142,9 +143,9 @@ export const orderCases: readonly ConformanceCase<DirectoryStore>[] = [
     name: 'order: an index of texts also answers look-ups, and any other query is refused',
     async run(store) {
       const rows = await openNamed(store);
-      const found = await rows.find({ inOrderOfName: ['t1', 'ben'] });
+      const bens = await rows.find({ inOrderOfName: ['t1', 'ben'] });
       assert.deepEqual(
-        found.map(({ id }) => id),
+        bens.map(({ id }) => id),
         ['ben-1', 'ben-2', 'ben-3'],
       );
       const object = { $gt: '' } as unknown as string;

@@ -6,8 +6,8 @@ import { type Member, member, openMembers } from './member.js';
 export const named = (id: string, nameKey: string, tid = 't1') => member(id, { tid, nameKey });
 
 export async function idsOf(rows: Collection<Member>, range: Partial<Range>): Promise<string[]> {
-  const found = await rows.range({ index: 'inOrderOfName', within: ['t1'], limit: 1000, ...range });
-  return found.map(({ id }) => id);
+  const read = await rows.range({ index: 'inOrderOfName', within: ['t1'], limit: 1000, ...range });
+  return read.map(({ id }) => id);
 }
 
 export const positionOf = ({ id, nameKey = '' }: Member): Position => ({ value: nameKey, id });

@@ -42,9 +42,9 @@ export const orderedValueCases: readonly ConformanceCase<DirectoryStore>[] = [
     async run(store) {
       const rows = await openMembers(store);
       for (const [index, text] of hostileTexts.entries()) await rows.insert(named(`m${(index * 7) % 27}`, text));
-      const found = await rows.range({ index: 'inOrderOfName', within: ['t1'], limit: 100 });
+      const read = await rows.range({ index: 'inOrderOfName', within: ['t1'], limit: 100 });
       assert.deepEqual(
-        found.map(({ nameKey }) => nameKey),
+        read.map(({ nameKey }) => nameKey),
         hostileTexts,
       );
       for (const prefix of hostileTexts) {
@@ -58,7 +58,7 @@ export const orderedValueCases: readonly ConformanceCase<DirectoryStore>[] = [
       for (const limit of [1, 4])
         assert.deepEqual(
           await readAlong(rows, {}, limit),
-          found.map(({ id }) => id),
+          read.map(({ id }) => id),
         );
     },
   },

@@ -71,8 +71,8 @@ export class Rows<R extends Row> implements Collection<R> {
       if (limit === 0) break;
       // A planner that sorts what it finds reads all rows of the range.
       const options = { sort: new Map(sort), hint: range.index, limit, batchSize: limit };
-      const found = await inTime((bounds) => this.#rows.find(filter, { ...bounds, ...options }).toArray());
-      rows.push(...found.map((document) => rowOf<R>(document)));
+      const documents = await inTime((bounds) => this.#rows.find(filter, { ...bounds, ...options }).toArray());
+      rows.push(...documents.map((document) => rowOf<R>(document)));
     }
     return rows;
   }
@@ -136,10 +136,10 @@ export class Rows<R extends Row> implements Collection<R> {
 
   async #page(filter: Filter<RowDocument>, hint: { readonly hint?: string }, limit: number, after: string | undefined): Promise<R[]> {
     const from = after === undefined ? filter : { ...filter, _id: { $gt: text(after) } };
-    const found = await inTime((bounds) =>
+    const documents = await inTime((bounds) =>
       this.#rows.find(from, { ...bounds, ...hint, sort: { _id: 1 }, limit, batchSize: limit }).toArray(),
     );
-    return found.map((document) => rowOf<R>(document));
+    return documents.map((document) => rowOf<R>(document));
   }
 
   /** A unique index finds one row at most, and a planner that follows the order of ids instead may read them all. */

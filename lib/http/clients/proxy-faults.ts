@@ -39,12 +39,12 @@ const first = (header: string | string[] | undefined): string | undefined => [he
 
 export function createProxyFaults({ issuer, mountPath, isRoute, logger }: ProxyFaultsParts): ProxyFaults {
   const { protocol, host: ownHost, hostname } = new URL(issuer);
-  const told = new Set<string>();
+  const logged = new Set<string>();
   let isPathRight = mountPath === '';
 
-  const tell = (fields: Readonly<Record<string, string>>, message: string): void => {
-    if (told.has(message)) return;
-    told.add(message);
+  const logOnce = (fields: Readonly<Record<string, string>>, message: string): void => {
+    if (logged.has(message)) return;
+    logged.add(message);
     logger.warn({ ...fields, issuer }, message);
   };
 
@@ -77,7 +77,7 @@ export function createProxyFaults({ issuer, mountPath, isRoute, logger }: ProxyF
     served({ headers }, url) {
       isPathRight ||= url.startsWith(`${mountPath}/`);
       if (protocol === 'http:' && first(headers['x-forwarded-proto']) === 'https')
-        tell(
+        logOnce(
           { came: 'https', expected: 'http', action: 'Set the option issuer to the https URL, because URLs and cookies follow it.' },
           'requests come by https, and the issuer is an http URL, so browsers and clients are sent to http',
         );
@@ -87,7 +87,7 @@ export function createProxyFaults({ issuer, mountPath, isRoute, logger }: ProxyF
       if (host === undefined || host === ownHost || nameOf(host) === hostname) return;
       // No text of a stranger reaches the log.
       if (host.length <= LONGEST_HOST && isPlainHost(host.toLowerCase()))
-        tell(
+        logOnce(
           {
             came: host,
             expected: ownHost,
@@ -98,11 +98,11 @@ export function createProxyFaults({ issuer, mountPath, isRoute, logger }: ProxyF
     },
     notServed(res, url) {
       const path = url.split('?', 1)[0] as string;
-      for (const { message, action, expected: of } of pathFaults) {
-        const expected = told.has(message) ? undefined : of(path);
+      for (const { message, action, expected: expectedOf } of pathFaults) {
+        const expected = logged.has(message) ? undefined : expectedOf(path);
         if (expected === undefined) continue;
-        const found = () => res.statusCode === 404 && tell({ came: shown(path), expected: shown(expected), action }, message);
-        res.once('finish', found);
+        const log = () => res.statusCode === 404 && logOnce({ came: shown(path), expected: shown(expected), action }, message);
+        res.once('finish', log);
         return;
       }
     },

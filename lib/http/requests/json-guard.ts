@@ -86,9 +86,9 @@ function prototypeIn(value: object): string | undefined {
     if (Object.hasOwn(next.value, '__proto__')) return `${path}/__proto__`;
     for (const [name, member] of Object.entries(next.value)) {
       if (typeof member !== 'object' || member === null) continue;
-      const at = `${path}/${referenceToken(name)}`;
-      if (name === 'constructor' && Object.hasOwn(member, 'prototype')) return at;
-      open.push({ path: at, value: member });
+      const pointer = `${path}/${referenceToken(name)}`;
+      if (name === 'constructor' && Object.hasOwn(member, 'prototype')) return pointer;
+      open.push({ path: pointer, value: member });
     }
   }
   return undefined;

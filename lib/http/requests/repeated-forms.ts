@@ -103,13 +103,13 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
     if (form === undefined) return next();
     const { rawBody = '' } = ctx.request as { readonly rawBody?: string };
     const mine = { by: randomUUID(), content: hash(JSON.stringify([ctx.url, rawBody, ctx.get('origin'), ctx.get('sec-fetch-site')])) };
-    const taken = await attempt(parts, ctx, async () => {
+    const turn = await attempt(parts, ctx, async () => {
       const before = await signIns.state(ctx);
       return { before, record: await takeTurn(parts, ctx, form, mine, before) };
     });
     // While the store is unavailable, steps that need no store still work, and each other step answers 503 itself.
-    if (!taken) return next();
-    const { before, record } = taken;
+    if (!turn) return next();
+    const { before, record } = turn;
     if (record === undefined) {
       ctx.status = 503;
       return showUnderWay(ctx);
@@ -175,12 +175,12 @@ const conclude = (
   parts: RepeatedFormsParts,
   ctx: Context,
   id: string,
-  by: string,
+  requestId: string,
   make: () => Promise<FormRecord> | FormRecord,
 ): Promise<unknown> =>
   attempt(parts, ctx, async () => {
     const record = await make();
-    const change = (stored: unknown) => ((stored as FormRecord | undefined)?.by === by ? record : stored);
+    const change = (stored: unknown) => ((stored as FormRecord | undefined)?.by === requestId ? record : stored);
     await parts.records.update(id, change, { lifetimeSeconds: record.answer ? ANSWER_KEPT_SECONDS : 1 });
   });
 

@@ -61,8 +61,8 @@ export function createCaches(
   };
 
   const rows = <R extends Row>(collection: string): ReadThrough<R> => {
-    const known = byId.get(collection);
-    if (known !== undefined) return known as ReadThrough<R>;
+    const existing = byId.get(collection);
+    if (existing !== undefined) return existing as ReadThrough<R>;
     const source = directory.collection<R>(collection);
     const cache = over([collection], (id) => source.get(id));
     byId.set(collection, cache);

@@ -66,7 +66,7 @@ export interface ExtensionArtifactsParts {
   readonly now: () => number;
   readonly sealer: Sealer;
   /** Whether what an account did at a time counts for nothing by now. */
-  readonly isCutOff: (oid: string, at: Date) => Promise<boolean>;
+  readonly isCutOff: (oid: string, actedAt: Date) => Promise<boolean>;
 }
 
 /** The records of a kind, with what they are kept by. */

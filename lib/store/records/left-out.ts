@@ -11,8 +11,8 @@ export interface LeftOutRow {
 const leftOut = new WeakMap<readonly unknown[], readonly LeftOutRow[]>();
 
 /** Remembers which rows a read left out. Returns the rows that were read. */
-export function withLeftOut<Rows extends readonly unknown[]>(rows: Rows, those: readonly LeftOutRow[]): Rows {
-  if (those.length > 0) leftOut.set(rows, those);
+export function withLeftOut<Rows extends readonly unknown[]>(rows: Rows, leftOutRows: readonly LeftOutRow[]): Rows {
+  if (leftOutRows.length > 0) leftOut.set(rows, leftOutRows);
   return rows;
 }
 

@@ -46,17 +46,17 @@ async function findKeptPage<R extends Row>(
   page: Page,
   isKept: (row: R) => boolean,
 ): Promise<readonly R[]> {
-  const found: R[] = [];
+  const rowsOfPage: R[] = [];
   const leftOut: LeftOutRow[] = [];
   for (let after = page.after; ; ) {
     const all = await rows.find(where, { limit: page.limit, ...present({ after }) });
-    const those = all.filter(isKept);
-    if (found.length === 0 && leftOut.length === 0 && those.length === all.length) return all;
-    found.push(...those);
+    const fitting = all.filter(isKept);
+    if (rowsOfPage.length === 0 && leftOut.length === 0 && fitting.length === all.length) return all;
+    rowsOfPage.push(...fitting);
     leftOut.push(...leftOutOf(all));
     after = positionBehind(all, after);
-    if (all.length < page.limit || found.length >= page.limit || after === undefined)
-      return withLeftOut(found.slice(0, page.limit), leftOut);
+    if (all.length < page.limit || rowsOfPage.length >= page.limit || after === undefined)
+      return withLeftOut(rowsOfPage.slice(0, page.limit), leftOut);
   }
 }
 
@@ -68,8 +68,8 @@ export async function rangeKept<R extends Row>(
 ): Promise<readonly R[]> {
   for (let limit = range.limit; ; ) {
     const all = await rows.range({ ...range, limit });
-    const those = all.filter(isKept);
-    if (those.length >= range.limit || all.length < limit) return withLeftOut(those.slice(0, range.limit), leftOutOf(all));
+    const fitting = all.filter(isKept);
+    if (fitting.length >= range.limit || all.length < limit) return withLeftOut(fitting.slice(0, range.limit), leftOutOf(all));
     limit *= 2;
   }
 }

@@ -68,7 +68,7 @@ type Position = { readonly collection: string; readonly after?: string } | undef
 
 interface Swept {
   readonly position: Position;
-  readonly found: readonly UnreadableRow[];
+  readonly unreadable: readonly UnreadableRow[];
   readonly dangling: readonly RowProblem[];
 }
 
@@ -127,12 +127,12 @@ class Sweep implements RowSweep {
     const isUnderWay = collection !== undefined;
     const isDue = isUnderWay || Math.abs(now() - startedAt.getTime()) >= passMs;
     const start = isUnderWay && this.#names.includes(collection) ? present({ collection, after }) : this.#collectionFrom(collection ?? '');
-    const read: Swept = isDue ? await this.#readFrom(start, signal) : { position: undefined, found: [], dangling: [] };
+    const read: Swept = isDue ? await this.#readFrom(start, signal) : { position: undefined, unreadable: [], dangling: [] };
     if (!isDue && unreadable.length + dangling.length === 0) return;
     const sweep = {
       startedAt: isUnderWay || !isDue ? startedAt : new Date(now()),
       ...read.position,
-      unreadable: await still(unreadable, (row) => this.#isUnreadable(row), read.found),
+      unreadable: await still(unreadable, (row) => this.#isUnreadable(row), read.unreadable),
       dangling: await still(dangling, (row) => this.#lookAgain(row), read.dangling),
     };
     // A node that was paused leaves the row to the node that went on.
@@ -142,7 +142,7 @@ class Sweep implements RowSweep {
   /** Reads rows from a position on, as many as a round may read. */
   async #readFrom(start: Position, signal: AbortSignal): Promise<Swept> {
     const { store, logger } = this.#parts;
-    const found: UnreadableRow[] = [];
+    const unreadable: UnreadableRow[] = [];
     const dangling: RowProblem[] = [];
     let position = start;
     let rows = ROWS;
@@ -155,16 +155,16 @@ class Sweep implements RowSweep {
         return [];
       });
       for (const row of page) {
-        const unreadable = all.problemOf(row);
-        const problem = unreadable || isRemoved(row) ? undefined : await this.#problemIn(collection, row);
-        if (unreadable) found.push(unreadable);
+        const malformed = all.problemOf(row);
+        const problem = malformed || isRemoved(row) ? undefined : await this.#problemIn(collection, row);
+        if (malformed) unreadable.push(malformed);
         if (problem) dangling.push(problem);
       }
       const next = page.length < rows ? undefined : positionBehind(page, after);
       position = next === undefined ? this.#collectionFrom(`${collection}\u0000`) : { collection, after: next };
       rows -= page.length;
     }
-    return { position, found, dangling };
+    return { position, unreadable, dangling };
   }
 
   #collectionFrom(name: string): Position {
@@ -210,10 +210,10 @@ class Sweep implements RowSweep {
 async function still(
   remembered: readonly SweptRow[],
   hasProblem: (row: SweptRow) => Promise<unknown>,
-  found: readonly SweptRow[],
+  newRows: readonly SweptRow[],
 ): Promise<readonly SweptRow[]> {
   const rows = new Map(remembered.slice(READ_AGAIN).map((row) => [keyOf(row), row]));
   for (const row of remembered.slice(0, READ_AGAIN)) if (await hasProblem(row)) rows.set(keyOf(row), row);
-  for (const { collection, id } of found) if (rows.size < REMEMBERED) rows.set(keyOf({ collection, id }), { collection, id });
+  for (const { collection, id } of newRows) if (rows.size < REMEMBERED) rows.set(keyOf({ collection, id }), { collection, id });
   return [...rows.values()];
 }

@@ -32,7 +32,7 @@ export function inStoreTime(store: ArtifactStore, logger: Logger): StoreInTime {
     read(requests) {
       const ahead = clock.ahead();
       const reading = store.read(requests);
-      return ahead === 0 ? reading : reading.then((found) => inLocalTime(found, ahead));
+      return ahead === 0 ? reading : reading.then((artifacts) => inLocalTime(artifacts, ahead));
     },
     commit(writes) {
       const ahead = clock.ahead();
@@ -40,8 +40,8 @@ export function inStoreTime(store: ArtifactStore, logger: Logger): StoreInTime {
     },
     async listByAccount(account) {
       const ahead = clock.ahead();
-      const found = await store.listByAccount(account);
-      return ahead === 0 ? found : found.map((artifact) => moved(artifact, ahead));
+      const artifacts = await store.listByAccount(account);
+      return ahead === 0 ? artifacts : artifacts.map((artifact) => moved(artifact, ahead));
     },
     // The end of a window stays in the time that all nodes share, because nodes compare and store it.
     hit: (...call) => store.hit(...call),
@@ -58,20 +58,20 @@ export function inStoreTime(store: ArtifactStore, logger: Logger): StoreInTime {
   return { store: timed, now: clock.now };
 }
 
-type Found = Awaited<ReturnType<ArtifactStore['read']>>;
+type ArtifactsByKey = Awaited<ReturnType<ArtifactStore['read']>>;
 
 /** The store compared with this node's time: what ended by its own is left out. */
-function inLocalTime(found: Found, ahead: number): Found {
+function inLocalTime(read: ArtifactsByKey, ahead: number): ArtifactsByKey {
   const now = Date.now();
-  const artifacts = [...found.values()].map((artifact) => moved(artifact, ahead));
+  const artifacts = [...read.values()].map((artifact) => moved(artifact, ahead));
   return new Map(artifacts.flatMap((artifact) => (artifact.expiresAt > now ? [[artifact.key, artifact]] : [])));
 }
 
-const moved = <A extends Pick<Artifact, 'expiresAt' | 'consumedAt'>>(artifact: A, by: number): A => ({
+const moved = <A extends Pick<Artifact, 'expiresAt' | 'consumedAt'>>(artifact: A, ms: number): A => ({
   ...artifact,
-  expiresAt: artifact.expiresAt + by,
-  ...(artifact.consumedAt === undefined ? {} : { consumedAt: artifact.consumedAt + by }),
+  expiresAt: artifact.expiresAt + ms,
+  ...(artifact.consumedAt === undefined ? {} : { consumedAt: artifact.consumedAt + ms }),
 });
 
-const movedWrite = (write: ArtifactWrite, by: number): ArtifactWrite =>
-  write.op === 'put' ? moved(write, by) : { ...write, until: write.until + by };
+const movedWrite = (write: ArtifactWrite, ms: number): ArtifactWrite =>
+  write.op === 'put' ? moved(write, ms) : { ...write, until: write.until + ms };
