@@ -10,12 +10,12 @@ import {
   type Text,
   type ViewPart,
 } from '../../lib/extension-door.js';
-import type { Enrolled } from './enrolled.js';
 import { type CodeKind, createGuesses, type Guess, type Guesses } from './guesses.js';
 import { passkeyScript } from './passkeys/script.js';
 import { readAnswer, type Webauthn } from './passkeys/webauthn.js';
 import type { FactorRow } from './records.js';
 import type { Step, Steps } from './step.js';
+import type { UserFactors } from './user-factors.js';
 
 interface Problem {
   /** The field that is wrong; absent: the form as a whole. */
@@ -23,7 +23,7 @@ interface Problem {
   readonly text: Text;
   readonly status: number;
   /** No more codes are accepted in this sign-in; `code`: no more codes of the app. */
-  readonly over?: 'challenge' | 'code';
+  readonly exhausted?: 'challenge' | 'code';
 }
 
 type OpenGuess = Extract<Guess, { readonly succeeded: unknown }>;
@@ -35,21 +35,21 @@ export const passkeysOf = (rows: readonly FactorRow[]) => rows.flatMap(({ passke
 
 interface Parts {
   readonly context: ExtensionContext;
-  readonly enrolled: Enrolled;
+  readonly userFactors: UserFactors;
   readonly steps: Steps;
   readonly webauthn: Webauthn | undefined;
 }
 
 export class Challenge {
   readonly #context: ExtensionContext;
-  readonly #enrolled: Enrolled;
+  readonly #userFactors: UserFactors;
   readonly #steps: Steps;
   readonly #webauthn: Webauthn | undefined;
   readonly #guesses: Guesses;
 
-  constructor({ context, enrolled, steps, webauthn }: Parts) {
+  constructor({ context, userFactors, steps, webauthn }: Parts) {
     this.#context = context;
-    this.#enrolled = enrolled;
+    this.#userFactors = userFactors;
     this.#steps = steps;
     this.#webauthn = webauthn;
     this.#guesses = createGuesses(context);
@@ -68,21 +68,21 @@ export class Challenge {
   }
 
   async show(ctx: Context, step: Step, problem?: Problem): Promise<void> {
-    const { interaction, own } = step;
+    const { interaction, factors } = step;
     const wanted = problem?.field ?? (ctx.query.with === 'recovery' ? 'recovery' : 'code');
-    const asks = wanted === 'recovery' || (own.totp !== undefined && problem?.over === undefined) ? wanted : undefined;
-    const hasPasskeys = this.#webauthn !== undefined && own.passkeys.length > 0;
+    const asks = wanted === 'recovery' || (factors.totp !== undefined && problem?.exhausted === undefined) ? wanted : undefined;
+    const hasPasskeys = this.#webauthn !== undefined && factors.passkeys.length > 0;
     // A factor that cannot be read counts as a factor that nobody can prove.
-    const unreadable = own.unreadable.length > 0 ? 'factors.challenge.unreadable' : undefined;
-    const parts = problem?.over === 'challenge' ? [] : this.#parts(step, asks, problem);
-    if (problem?.over !== undefined || parts.length === 0)
-      parts.push({ part: 'link', text: 'factors.challenge.again', href: this.#steps.at(interaction, '/restart') });
+    const unreadable = factors.unreadable.length > 0 ? 'factors.challenge.unreadable' : undefined;
+    const parts = problem?.exhausted === 'challenge' ? [] : this.#parts(step, asks, problem);
+    if (problem?.exhausted !== undefined || parts.length === 0)
+      parts.push({ part: 'link', text: 'factors.challenge.again', href: this.#steps.urlOf(interaction, '/restart') });
     await this.#context.pages.view(ctx, {
       interaction,
       title: 'factors.challenge.title',
       ...present({ lead: leadOf(asks, hasPasskeys), problem: problem && problem.field === undefined ? problem.text : unreadable }),
       ...(problem && { status: problem.status }),
-      form: { action: this.#steps.at(interaction, '/factors/code') },
+      form: { action: this.#steps.urlOf(interaction, '/factors/code') },
       parts,
       ...(hasPasskeys && { script: passkeyScript }),
     });
@@ -90,13 +90,13 @@ export class Challenge {
 
   /** The field, the passkey, and the way to the other kind of code. */
   #parts(step: Step, asks: CodeKind | undefined, problem: Problem | undefined): ViewPart[] {
-    const { interaction, own } = step;
-    const withCode = (kind: CodeKind): string => `${this.#steps.at(interaction)}?with=${kind}`;
+    const { interaction, factors } = step;
+    const withCode = (kind: CodeKind): string => `${this.#steps.urlOf(interaction)}?with=${kind}`;
     const parts: ViewPart[] = [];
     if (asks) parts.push(fieldOf(asks, problem), { part: 'button', text: 'factors.challenge.submit' });
-    if (asks !== 'recovery' && own.passkeys.length > 0) parts.push(...this.#passkeyParts(step, asks === undefined));
+    if (asks !== 'recovery' && factors.passkeys.length > 0) parts.push(...this.#passkeyParts(step, asks === undefined));
     if (asks === 'recovery') parts.push({ part: 'link', text: 'factors.challenge.other', href: withCode('code') });
-    else if (own.recovery) parts.push({ part: 'link', text: 'factors.challenge.useRecovery', href: withCode('recovery') });
+    else if (factors.recovery) parts.push({ part: 'link', text: 'factors.challenge.useRecovery', href: withCode('recovery') });
     return parts;
   }
 
@@ -104,8 +104,8 @@ export class Challenge {
   #passkeyParts(step: Step, isAlone: boolean): readonly ViewPart[] {
     if (!this.#webauthn) return [];
     const value = JSON.stringify({
-      url: this.#steps.at(step.interaction, '/factors/passkey'),
-      options: this.#webauthn.asked(subjectOf(step), passkeysOf(step.own.passkeys), 'preferred'),
+      url: this.#steps.urlOf(step.interaction, '/factors/passkey'),
+      options: this.#webauthn.requestOptions(subjectOf(step), passkeysOf(step.factors.passkeys), 'preferred'),
     });
     const button = { part: 'action', text: 'factors.challenge.passkey', action: 'passkey', value } as const;
     return isAlone ? [button, { part: 'text', text: 'factors.passkey.script', isForNoScript: true }] : [{ ...button, look: 'quiet' }];
@@ -123,7 +123,7 @@ export class Challenge {
   async #wasProven(ctx: Context, step: Step): Promise<boolean> {
     const proven = await this.#steps.provenIn(step);
     if (proven === 'done') await this.#steps.strengthen(ctx, step);
-    else if (proven !== undefined) redirectByGet(ctx, this.#steps.at(step.interaction));
+    else if (proven !== undefined) redirectByGet(ctx, this.#steps.urlOf(step.interaction));
     return proven !== undefined;
   }
 
@@ -131,23 +131,23 @@ export class Challenge {
     if (await this.#wasProven(ctx, step)) return;
     const [kind, typed] =
       formField(ctx, 'recovery') === '' ? (['code', formField(ctx, 'code')] as const) : (['recovery', formField(ctx, 'recovery')] as const);
-    const field = kind === 'code' && step.own.totp ? 'code' : 'recovery';
+    const field = kind === 'code' && step.factors.totp ? 'code' : 'recovery';
     if (typed.trim() === '') return this.show(ctx, step, { field, text: `factors.challenge.${field}Missing`, status: 400 });
     const guess = await this.#guesses.begin(step.interaction.uid, step.owner, kind);
     if ('isOver' in guess) {
       this.#logRefusal(ctx, step, 'challenge over');
-      return this.show(ctx, step, { text: 'factors.challenge.over', status: 429, over: 'challenge' });
+      return this.show(ctx, step, { text: 'factors.challenge.over', status: 429, exhausted: 'challenge' });
     }
     if ('minutes' in guess) {
       this.#logRefusal(ctx, step, 'too many codes');
       const text = { key: 'factors.challenge.often', values: { minutes: String(guess.minutes) } };
-      return this.show(ctx, step, { text, status: 429, over: kind === 'code' ? 'code' : 'challenge' });
+      return this.show(ctx, step, { text, status: 429, exhausted: kind === 'code' ? 'code' : 'challenge' });
     }
     return kind === 'recovery' ? this.#takeRecoveryCode(ctx, step, typed, guess) : this.#takeAppCode(ctx, step, typed, guess);
   }
 
   async #takeRecoveryCode(ctx: Context, step: Step, typed: string, guess: OpenGuess): Promise<void> {
-    const left = await guess.check(() => this.#enrolled.recoveryCodes.use(step.owner, step.own, typed));
+    const left = await guess.check(() => this.#userFactors.recoveryCodes.use(step.owner, step.factors, typed));
     if (left === undefined) {
       this.#logRefusal(ctx, step, 'wrong recovery code');
       await guess.failed();
@@ -158,7 +158,7 @@ export class Challenge {
   }
 
   async #takeAppCode(ctx: Context, step: Step, typed: string, guess: OpenGuess): Promise<void> {
-    const outcome = await guess.check(() => this.#enrolled.useTotp(step.owner, step.own, typed));
+    const outcome = await guess.check(() => this.#userFactors.useTotp(step.owner, step.factors, typed));
     if (outcome !== 'right') {
       this.#logRefusal(ctx, step, `${outcome} code`);
       await guess.failed();
@@ -172,10 +172,10 @@ export class Challenge {
   async #takePasskey(ctx: Context, step: Step): Promise<void> {
     if (await this.#wasProven(ctx, step)) return;
     const answer = readAnswer<AuthenticationResponseJSON>(ctx);
-    const row = answer && this.#webauthn && (await this.#enrolled.passkeyOf(step.owner, answer.credentialId));
+    const row = answer && this.#webauthn && (await this.#userFactors.passkeyOf(step.owner, answer.credentialId));
     const counter = row && (await this.#webauthn?.verify(answer, subjectOf(step), row.passkey, false));
-    const isCounted = step.own.passkeys.some(({ id }) => id === row?.id);
-    if (!row || !isCounted || counter === undefined || !(await this.#enrolled.usePasskey(step.owner, row, counter))) {
+    const isCounted = step.factors.passkeys.some(({ id }) => id === row?.id);
+    if (!row || !isCounted || counter === undefined || !(await this.#userFactors.usePasskey(step.owner, row, counter))) {
       this.#logRefusal(ctx, step, 'wrong passkey');
       return this.show(ctx, step, { text: 'factors.passkey.wrong', status: 400 });
     }

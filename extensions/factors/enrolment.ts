@@ -14,14 +14,14 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 import { passkeysOf } from './challenge.js';
-import type { Added, Enrolled } from './enrolled.js';
-import type { OwnFactors } from './factor-rows.js';
+import type { FactorSet } from './factor-rows.js';
 import { readAnswer, type Webauthn } from './passkeys/webauthn.js';
-import { pending } from './records.js';
+import { pendingApps } from './records.js';
 import { newRecoveryCodes } from './recovery-codes.js';
 import { grouped, newSecret, stepOf, totpUri } from './totp.js';
+import type { Addition, UserFactors } from './user-factors.js';
 
-interface Pending {
+interface PendingApp {
   readonly id: string;
   readonly secret: string;
   /** Recovery codes for who has none: a form that is sent twice is answered with the same twice. Of before there were any here: none. */
@@ -29,11 +29,11 @@ interface Pending {
 }
 
 /** Who sets a factor up, and where: `key` names the sign-in or session, so that a reload shows the same. */
-export interface Enrolling {
+export interface Setup {
   readonly owner: Account;
-  readonly own: OwnFactors;
+  readonly factors: FactorSet;
   readonly key: string;
-  readonly added: Added;
+  readonly added: Addition;
 }
 
 /** What became of a form: the codes to show once, `done` without any, or what is wrong. */
@@ -41,99 +41,99 @@ export type Outcome = { readonly codes?: readonly string[] } | { readonly proble
 
 export class Enrolment {
   readonly #context: ExtensionContext;
-  readonly #enrolled: Enrolled;
+  readonly #userFactors: UserFactors;
   readonly #webauthn: Webauthn | undefined;
 
-  constructor(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
+  constructor(context: ExtensionContext, userFactors: UserFactors, webauthn: Webauthn | undefined) {
     this.#context = context;
-    this.#enrolled = enrolled;
+    this.#userFactors = userFactors;
     this.#webauthn = webauthn;
   }
 
   /** The QR code, the secret and the field for the first code. */
-  async appParts(enrolling: Enrolling, problem?: Text): Promise<readonly ViewPart[]> {
-    const { owner } = enrolling;
-    const { secret } = await this.#begin(enrolling);
+  async appParts(setup: Setup, problem?: Text): Promise<readonly ViewPart[]> {
+    const { owner } = setup;
+    const { secret } = await this.#beginApp(setup);
     return [
       { part: 'qr', content: totpUri(secret, owner.person.user.userName, owner.tenant.name), label: 'factors.app.qr' },
       { part: 'copy', name: 'secret', label: 'factors.app.secret', lines: [grouped(secret)] },
       { part: 'field', name: 'code', label: 'factors.app.code', kind: 'code', ...present({ problem }) },
-      ...(enrolling.added.isFirst ? [{ part: 'text', text: 'factors.enrol.ends' } as const] : []),
+      ...(setup.added.isFirst ? [{ part: 'text', text: 'factors.enrol.ends' } as const] : []),
       { part: 'button', text: 'factors.app.submit' },
     ];
   }
 
   /** Whether the app is a factor already, by the form that is sent once more. */
-  async wasAdded(enrolling: Enrolling): Promise<boolean> {
-    const setup = await this.#pendingOf(enrolling);
-    return setup !== undefined && enrolling.own.totp?.id === setup.id;
+  async wasAdded(setup: Setup): Promise<boolean> {
+    const app = await this.#pendingApp(setup);
+    return app !== undefined && setup.factors.totp?.id === app.id;
   }
 
   /** The app shows the code that was posted: from now on it is a factor. */
-  async addApp(ctx: Context, enrolling: Enrolling): Promise<Outcome> {
-    const { owner, added } = enrolling;
-    const setup = await this.#pendingOf(enrolling);
+  async addApp(ctx: Context, setup: Setup): Promise<Outcome> {
+    const { owner, added } = setup;
+    const app = await this.#pendingApp(setup);
     const code = cleanCode(formField(ctx, 'code'));
     if (code === '') return { problem: 'factors.challenge.codeMissing', isOfField: true };
-    const lastStep = setup && stepOf(setup.secret, code, this.#context.service.now());
-    if (!setup || lastStep === undefined) return { problem: 'factors.app.wrong', isOfField: true };
+    const lastStep = app && stepOf(app.secret, code, this.#context.service.now());
+    if (!app || lastStep === undefined) return { problem: 'factors.app.wrong', isOfField: true };
     try {
-      await this.#enrolled.addTotp(owner, { ...setup, lastStep }, added);
+      await this.#userFactors.addTotp(owner, { ...app, lastStep }, added);
     } catch (error) {
       if (!IdpError.is(error, 'conflict')) throw error;
       // The form came twice, or another tab was first.
-      if ((await this.#enrolled.load(owner)).totp?.id !== setup.id) return { problem: 'factors.app.there' };
+      if ((await this.#userFactors.load(owner)).totp?.id !== app.id) return { problem: 'factors.app.there' };
     }
-    return this.#addFirstCodes(enrolling);
+    return this.#addFirstCodes(setup);
   }
 
   /** The button for a new passkey; undefined where there are none. @param url where its answer is posted */
-  passkeyPart(enrolling: Enrolling, url: string, text: string): ViewPart | undefined {
+  passkeyPart(setup: Setup, url: string, text: string): ViewPart | undefined {
     if (!this.#webauthn) return undefined;
-    const { owner, own } = enrolling;
+    const { owner, factors } = setup;
     const { user } = owner.person;
     const person = { id: user.id, name: user.userName, displayName: shownName(owner.person) };
-    const options = this.#webauthn.offered(subjectOf(enrolling), person, owner.tenant.name, passkeysOf(own.passkeys));
+    const options = this.#webauthn.creationOptions(subjectOf(setup), person, owner.tenant.name, passkeysOf(factors.passkeys));
     return { part: 'action', text, action: 'passkey', value: JSON.stringify({ url, options, isNew: true }), look: 'quiet' };
   }
 
-  async addPasskey(ctx: Context, enrolling: Enrolling): Promise<Outcome> {
-    const { owner, added } = enrolling;
+  async addPasskey(ctx: Context, setup: Setup): Promise<Outcome> {
+    const { owner, added } = setup;
     const answer = readAnswer<RegistrationResponseJSON>(ctx);
-    const passkey = answer && (await this.#webauthn?.verifyNew(answer, subjectOf(enrolling)));
+    const passkey = answer && (await this.#webauthn?.verifyNew(answer, subjectOf(setup)));
     if (!passkey) return { problem: 'factors.passkey.wrong' };
     try {
-      await this.#enrolled.addPasskey(owner, passkey, added);
+      await this.#userFactors.addPasskey(owner, passkey, added);
     } catch (error) {
       if (!IdpError.is(error, 'conflict')) throw error;
       this.#context.service.logger.info({ err: error }, 'new passkey refused');
       return { problem: 'factors.passkey.there' };
     }
-    return this.#addFirstCodes(enrolling);
+    return this.#addFirstCodes(setup);
   }
 
   /** Recovery codes for who has none. */
-  async #addFirstCodes(enrolling: Enrolling): Promise<{ readonly codes?: readonly string[] }> {
-    const { owner, added } = enrolling;
-    const { codes = newRecoveryCodes() } = await this.#begin(enrolling);
-    return (await this.#enrolled.recoveryCodes.add(owner, codes, added.vouchedBy, added.by)) ? { codes } : {};
+  async #addFirstCodes(setup: Setup): Promise<{ readonly codes?: readonly string[] }> {
+    const { owner, added } = setup;
+    const { codes = newRecoveryCodes() } = await this.#beginApp(setup);
+    return (await this.#userFactors.recoveryCodes.add(owner, codes, added.vouchedBy, added.by)) ? { codes } : {};
   }
 
-  async #begin(enrolling: Enrolling): Promise<Pending> {
-    const fresh: Pending = { id: randomUUID(), secret: newSecret(), codes: newRecoveryCodes() };
+  async #beginApp(setup: Setup): Promise<PendingApp> {
+    const fresh: PendingApp = { id: randomUUID(), secret: newSecret(), codes: newRecoveryCodes() };
     for (;;) {
-      const setup = await this.#pendingOf(enrolling);
-      if (setup) return setup;
-      if (await this.#context.records.artifact(pending).put(enrolling.key, fresh)) return fresh;
+      const app = await this.#pendingApp(setup);
+      if (app) return app;
+      if (await this.#context.records.artifact(pendingApps).put(setup.key, fresh)) return fresh;
     }
   }
 
-  async #pendingOf({ key }: Enrolling): Promise<Pending | undefined> {
-    return (await this.#context.records.artifact(pending).read(key)) as Pending | undefined;
+  async #pendingApp({ key }: Setup): Promise<PendingApp | undefined> {
+    return (await this.#context.records.artifact(pendingApps).read(key)) as PendingApp | undefined;
   }
 }
 
-const subjectOf = ({ key, owner }: Enrolling): string => `enrol ${key} ${owner.person.user.id}`;
+const subjectOf = ({ key, owner }: Setup): string => `enrol ${key} ${owner.person.user.id}`;
 
 /** Recovery codes, to be kept by the person. */
 export const codesParts = (codes: readonly string[]): readonly ViewPart[] => [

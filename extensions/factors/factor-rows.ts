@@ -15,7 +15,7 @@ import { type Factor, type FactorKind, type FactorRow, factors } from './records
 /** Factors of one user, at most. */
 const MOST = 20;
 
-export interface OwnFactors {
+export interface FactorSet {
   readonly totp?: FactorRow;
   readonly recovery?: FactorRow;
   readonly passkeys: readonly FactorRow[];
@@ -47,7 +47,7 @@ const NAMED = 1_000;
 const READ_AGAIN = 20;
 
 /** What is written with each use of a factor. */
-export const used = (now: number) => ({ lastUsedAt: new Date(now).toISOString() });
+export const lastUse = (now: number) => ({ lastUsedAt: new Date(now).toISOString() });
 
 type Context = Pick<ExtensionContext, 'records' | 'directory' | 'work' | 'service'>;
 
@@ -68,13 +68,13 @@ export class FactorRows {
     return this.#context.records.collection(factors, tenant.id);
   }
 
-  async load(owner: Account): Promise<OwnFactors> {
+  async load(owner: Account): Promise<FactorSet> {
     const { directory, records } = this.#context;
     const rows = records.collectionOfAllTenants(factors);
     const [ofUser, ofPerson] = await Promise.all([rows.findAll('byUser', [idOf(owner)]), rows.findAll('byPerson', [owner.person.id])]);
-    const found = [...new Map([...ofUser.rows, ...ofPerson.rows].map((row) => [row.id, row])).values()];
-    const provable = found.filter((row) => this.#isProvable(row, owner));
-    const others = found.filter((row) => !provable.includes(row)).map(({ id }) => id);
+    const candidates = [...new Map([...ofUser.rows, ...ofPerson.rows].map((row) => [row.id, row])).values()];
+    const provable = candidates.filter((row) => this.#isProvable(row, owner));
+    const others = candidates.filter((row) => !provable.includes(row)).map(({ id }) => id);
     const refusedIds = (await directory.means.refused(owner.person)).map(({ id }) => id);
     const refused = provable.filter(({ id }) => refusedIds.includes(id));
     const all = provable.filter((row) => !refused.includes(row));

@@ -18,14 +18,14 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 import { codesScript } from './codes-script.js';
-import type { Enrolled } from './enrolled.js';
-import { codesParts, type Enrolling, Enrolment, type Outcome } from './enrolment.js';
-import type { OwnFactors } from './factor-rows.js';
+import { codesParts, Enrolment, type Outcome, type Setup } from './enrolment.js';
+import type { FactorSet } from './factor-rows.js';
 import { passkeyScript } from './passkeys/script.js';
 import { PASSKEY } from './passkeys/sign-in.js';
 import type { Webauthn } from './passkeys/webauthn.js';
 import { type FactorRow, signInName } from './records.js';
 import { signOutOf } from './sign-out.js';
+import type { UserFactors } from './user-factors.js';
 
 /** Seconds since the sign-in within which factors may be changed. */
 const RECENT_SECONDS = 600;
@@ -38,7 +38,7 @@ export const createFactorsPageClients = (context: ExtensionContext): InternalCli
 
 /** A factor by its id; without `kind` if its record cannot be read. */
 type Removable = Pick<FactorRow, 'id'> & { readonly kind?: FactorRow['kind'] };
-const removableOf = ({ all, refused, unreadable }: OwnFactors): readonly Removable[] => [
+const removableOf = ({ all, refused, unreadable }: FactorSet): readonly Removable[] => [
   ...all,
   ...refused,
   ...unreadable.map((id) => ({ id })),
@@ -47,7 +47,7 @@ const removableOf = ({ all, refused, unreadable }: OwnFactors): readonly Removab
 /** A browser that may change factors. */
 interface Visit {
   readonly signedIn: BrowserSignIn;
-  readonly enrolling: Enrolling;
+  readonly setup: Setup;
 }
 
 interface Problem {
@@ -57,15 +57,15 @@ interface Problem {
 
 export class FactorsPage {
   readonly #context: ExtensionContext;
-  readonly #enrolled: Enrolled;
+  readonly #userFactors: UserFactors;
   readonly #enrolment: Enrolment;
   readonly #ownPage: OwnPage;
   readonly #path: string;
 
-  constructor(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
+  constructor(context: ExtensionContext, userFactors: UserFactors, webauthn: Webauthn | undefined) {
     this.#context = context;
-    this.#enrolled = enrolled;
-    this.#enrolment = new Enrolment(context, enrolled, webauthn);
+    this.#userFactors = userFactors;
+    this.#enrolment = new Enrolment(context, userFactors, webauthn);
     this.#ownPage = ownPageOf(context);
     this.#path = pathOf(context.service);
   }
@@ -80,20 +80,20 @@ export class FactorsPage {
     router.get(`${this.#path}/app`, async (ctx) => {
       const visit = await this.#visit(ctx);
       if (!visit) return;
-      if (visit.enrolling.own.totp) return redirectByGet(ctx, this.#urlOf());
+      if (visit.setup.factors.totp) return redirectByGet(ctx, this.#urlOf());
       await this.#showApp(ctx, visit);
     });
     router.postForm(
       `${this.#path}/app`,
       this.#posted(async (ctx, visit) => {
-        const outcome = await this.#enrolment.addApp(ctx, visit.enrolling);
+        const outcome = await this.#enrolment.addApp(ctx, visit.setup);
         return 'problem' in outcome ? this.#showApp(ctx, visit, outcome.problem) : this.#showAdded(ctx, visit, outcome);
       }),
     );
     router.postForm(
       `${this.#path}/passkey`,
       this.#posted(async (ctx, visit) => {
-        const outcome = await this.#enrolment.addPasskey(ctx, visit.enrolling);
+        const outcome = await this.#enrolment.addPasskey(ctx, visit.setup);
         if ('problem' in outcome) return this.#showList(ctx, visit, { text: outcome.problem, status: 400 });
         return this.#showAdded(ctx, visit, outcome);
       }),
@@ -115,17 +115,17 @@ export class FactorsPage {
   /** The user whose sign-in may change factors here; undefined once the browser was sent to sign in. */
   async #visit(ctx: Context): Promise<Visit | undefined> {
     const signedIn = await this.#ownPage.present(ctx, this.#path);
-    const owner = signedIn && this.#enrolled.ownerOf(signedIn.account, signedIn);
+    const owner = signedIn && this.#userFactors.ownerOf(signedIn.account, signedIn);
     if (!signedIn || !owner) {
       if (signedIn) await this.#ownPage.signIn(ctx, this.#path);
       return undefined;
     }
     const { session, authTime } = signedIn;
-    const own = await this.#enrolled.load(owner);
+    const factors = await this.#userFactors.load(owner);
     const vouchedBy = await this.#context.directory.means.ofSignIn(signedIn, owner);
     const by = attributionOf(signedIn);
-    const added = { by, session, addedIn: signInName(session, authTime), isFirst: !own.isEnrolled, vouchedBy };
-    return { signedIn, enrolling: { owner, own, key: `own ${session} ${authTime}`, added } };
+    const added = { by, session, addedIn: signInName(session, authTime), isFirst: !factors.isEnrolled, vouchedBy };
+    return { signedIn, setup: { owner, factors, key: `own ${session} ${authTime}`, added } };
   }
 
   /** Returns the route of a form of this page. */
@@ -139,21 +139,21 @@ export class FactorsPage {
   }
 
   #takeList = async (ctx: Context, visit: Visit): Promise<void> => {
-    const { own, owner, added } = visit.enrolling;
+    const { factors, owner, added } = visit.setup;
     const wanted = formField(ctx, 'remove') || formField(ctx, 'removed');
-    const row = removableOf(own).find(({ id, kind }) => kind !== 'recovery' && id === wanted);
+    const row = removableOf(factors).find(({ id, kind }) => kind !== 'recovery' && id === wanted);
     if (row && formField(ctx, 'removed') !== '') return this.#remove(ctx, visit, row.id);
     if (row) return this.#showRemoval(ctx, visit, row);
     if (formField(ctx, 'add') === 'app') return redirectByGet(ctx, this.#urlOf('/app'));
-    if (formField(ctx, 'add') === 'codes' && own.isEnrolled)
-      return this.#showCodes(ctx, visit, await this.#enrolled.recoveryCodes.renew(owner, added.vouchedBy, added.by));
+    if (formField(ctx, 'add') === 'codes' && factors.isEnrolled)
+      return this.#showCodes(ctx, visit, await this.#userFactors.recoveryCodes.renew(owner, added.vouchedBy, added.by));
     return redirectByGet(ctx, this.#urlOf());
   };
 
   /** The factor goes, and with it every sign-in that may rest on it. This browser is signed in again by the proof that it gave just now. */
-  async #remove(ctx: Context, { signedIn: { oid, amr, idp }, enrolling: { owner, added } }: Visit, id: string): Promise<void> {
+  async #remove(ctx: Context, { signedIn: { oid, amr, idp }, setup: { owner, added } }: Visit, id: string): Promise<void> {
     const { directory } = this.#context;
-    await this.#enrolled.remove(owner, id, added.by);
+    await this.#userFactors.remove(owner, id, added.by);
     await signOutOf(this.#context, owner, added.by);
     const account = await directory.accounts.findByOid(oid);
     if (!account) throw new IdpError('not_found');
@@ -166,27 +166,27 @@ export class FactorsPage {
   }
 
   async #showList(ctx: Context, visit: Visit, problem?: Problem): Promise<void> {
-    const { own, owner } = visit.enrolling;
-    const passkey = this.#enrolment.passkeyPart(visit.enrolling, this.#urlOf('/passkey'), 'factors.own.addPasskey');
-    const entries = entriesOf(own);
+    const { factors, owner } = visit.setup;
+    const passkey = this.#enrolment.passkeyPart(visit.setup, this.#urlOf('/passkey'), 'factors.own.addPasskey');
+    const entries = entriesOf(factors);
     await this.#view(ctx, owner, {
       title: 'factors.own.title',
-      lead: own.isEnrolled ? 'factors.own.lead' : 'factors.own.none',
+      lead: factors.isEnrolled ? 'factors.own.lead' : 'factors.own.none',
       ...(problem && { problem: problem.text, status: problem.status }),
       form: { action: this.#urlOf(), subject: subjectOf(visit) },
       parts: [
         ...(entries.length > 0 ? [{ part: 'entries' as const, entries }] : []),
-        ...(own.totp ? [] : [{ part: 'button' as const, text: 'factors.own.addApp', name: 'add', value: 'app' }]),
+        ...(factors.totp ? [] : [{ part: 'button' as const, text: 'factors.own.addApp', name: 'add', value: 'app' }]),
         ...(passkey ? [passkey] : []),
-        lastPartOf(own),
+        lastPartOf(factors),
       ],
       ...(passkey && { script: passkeyScript }),
     });
   }
 
   async #showApp(ctx: Context, visit: Visit, problem?: Text): Promise<void> {
-    const app = await this.#enrolment.appParts(visit.enrolling, problem);
-    await this.#view(ctx, visit.enrolling.owner, {
+    const app = await this.#enrolment.appParts(visit.setup, problem);
+    await this.#view(ctx, visit.setup.owner, {
       title: 'factors.enrol.title',
       lead: 'factors.enrol.lead',
       ...(problem !== undefined && { status: 400 }),
@@ -200,7 +200,7 @@ export class FactorsPage {
   }
 
   #showCodes(ctx: Context, visit: Visit, codes: readonly string[]): Promise<void> {
-    return this.#view(ctx, visit.enrolling.owner, {
+    return this.#view(ctx, visit.setup.owner, {
       title: 'factors.codes.title',
       form: { action: this.#urlOf(), subject: subjectOf(visit) },
       parts: codesParts(codes),
@@ -209,7 +209,7 @@ export class FactorsPage {
   }
 
   #showRemoval(ctx: Context, visit: Visit, row: Removable): Promise<void> {
-    return this.#view(ctx, visit.enrolling.owner, {
+    return this.#view(ctx, visit.setup.owner, {
       title: 'factors.remove.title',
       lead: row.kind ? nameOf({ kind: row.kind }) : 'factors.kind.unreadable',
       form: { action: this.#urlOf(), subject: subjectOf(visit) },
@@ -239,7 +239,7 @@ const stateOf = ({ recovery, createdAt }: FactorRow): Text => ({
   values: { date: createdAt.slice(0, 10), count: String(recovery?.codes.length ?? 0) },
 });
 
-function entriesOf({ all, refused, unreadable }: OwnFactors) {
+function entriesOf({ all, refused, unreadable }: FactorSet) {
   const removal = (about: Text, id: string) => ({ text: 'factors.own.remove', about, name: 'remove', value: id });
   const rank = ({ kind, createdAt }: FactorRow): string => `${kind === 'recovery' ? 1 : 0} ${createdAt}`;
   const readable = [...all, ...refused].toSorted((one, other) => rank(one).localeCompare(rank(other)));
@@ -254,7 +254,7 @@ function entriesOf({ all, refused, unreadable }: OwnFactors) {
 }
 
 /** New recovery codes for a user who has a factor; for others, what a first factor does. */
-const lastPartOf = ({ isEnrolled }: OwnFactors): ViewPart =>
+const lastPartOf = ({ isEnrolled }: FactorSet): ViewPart =>
   isEnrolled
     ? { part: 'button', text: 'factors.own.newCodes', name: 'add', value: 'codes', look: 'quiet' }
     : { part: 'text', text: 'factors.enrol.ends' };

@@ -1,7 +1,7 @@
 /** The first factor of a user: the page that sets it up at a sign-in which asks for one. */
 import type { Context } from 'koa';
 import { attributionOf, type ExtensionContext, type ExtensionRouter, redirectByGet, type Text } from '../../lib/extension-door.js';
-import type { Enrolling, Enrolment } from './enrolment.js';
+import type { Enrolment, Setup } from './enrolment.js';
 import { passkeyScript } from './passkeys/script.js';
 import { signInName } from './records.js';
 import type { Step, Steps } from './step.js';
@@ -48,16 +48,16 @@ export class FirstFactor {
   async show(ctx: Context, step: Step, problem?: Problem): Promise<void> {
     if (!this.#isFresh(step)) return this.#signInAgain(ctx, step);
     const { interaction } = step;
-    const enrolling = await this.#enrollingOf(step);
-    const action = this.#steps.at(interaction, '/factors/enrol-passkey');
-    const passkey = this.#enrolment.passkeyPart(enrolling, action, 'factors.enrol.passkey');
-    const app = await this.#enrolment.appParts(enrolling, problem?.isOfField && problem.text);
+    const setup = await this.#setupOf(step);
+    const action = this.#steps.urlOf(interaction, '/factors/enrol-passkey');
+    const passkey = this.#enrolment.passkeyPart(setup, action, 'factors.enrol.passkey');
+    const app = await this.#enrolment.appParts(setup, problem?.isOfField && problem.text);
     await this.#context.pages.view(ctx, {
       interaction,
       title: 'factors.enrol.title',
       lead: 'factors.enrol.lead',
       ...(problem && { status: problem.status, ...(!problem.isOfField && { problem: problem.text }) }),
-      form: { action: this.#steps.at(interaction, '/factors/enrol') },
+      form: { action: this.#steps.urlOf(interaction, '/factors/enrol') },
       parts: [...app, ...(passkey ? [passkey] : [])],
       ...(passkey && { script: passkeyScript }),
     });
@@ -65,12 +65,12 @@ export class FirstFactor {
 
   async #take(ctx: Context, step: Step, add: 'addApp' | 'addPasskey'): Promise<void> {
     const proven = await this.#steps.provenIn(step);
-    const enrolling = await this.#enrollingOf(step);
+    const setup = await this.#setupOf(step);
     // Who has a factor proves it: this page is for those who have none.
-    if (proven !== undefined || (step.own.isEnrolled && !(await this.#enrolment.wasAdded(enrolling))))
-      return redirectByGet(ctx, this.#steps.at(step.interaction));
+    if (proven !== undefined || (step.factors.isEnrolled && !(await this.#enrolment.wasAdded(setup))))
+      return redirectByGet(ctx, this.#steps.urlOf(step.interaction));
     if (!this.#isFresh(step)) return this.#signInAgain(ctx, step);
-    const outcome = await this.#enrolment[add](ctx, enrolling);
+    const outcome = await this.#enrolment[add](ctx, setup);
     if ('problem' in outcome) {
       const { problem: text, isOfField } = outcome;
       return this.show(ctx, step, { text, ...(isOfField && { isOfField }), status: 400 });
@@ -78,15 +78,15 @@ export class FirstFactor {
     return this.#steps.prove(ctx, step, outcome);
   }
 
-  async #enrollingOf({ owner, own, key, account, interaction }: Step): Promise<Enrolling> {
+  async #setupOf({ owner, factors, key, account, interaction }: Step): Promise<Setup> {
     const { session, authTime = 0, signedInBy = { idp: 'local' } } = interaction;
     return {
       owner,
-      own,
+      factors,
       key,
       added: {
         by: attributionOf({ oid: account.person.user.id }),
-        isFirst: !own.isEnrolled,
+        isFirst: !factors.isEnrolled,
         vouchedBy: await this.#context.directory.means.ofSignIn(signedInBy, owner),
         ...(session !== undefined && { session, addedIn: signInName(session, authTime) }),
       },

@@ -1,23 +1,23 @@
 /** Second factors: authenticator apps, passkeys, recovery codes. A passkey is a way to sign in by itself as well. */
 import { type Extension, perContext } from '../../lib/extension-door.js';
-import { Enrolled, FIRST } from './enrolled.js';
 import { createFactorsPageClients, FactorsPage, pathOf } from './factors-page.js';
 import { errors, factorOperations } from './operations.js';
 import { PasskeySignIn } from './passkeys/sign-in.js';
 import { offersPasskeys, Webauthn } from './passkeys/webauthn.js';
-import { choosing, factors as collection, pending, proven, seen, spent } from './records.js';
+import { factors as collection, passkeyChoices, pendingApps, provenSignIns, seenSignIns, spentChallenges } from './records.js';
 import { createSecondFactor } from './requirement.js';
 import { texts } from './texts/index.js';
+import { FIRST_FACTOR, UserFactors } from './user-factors.js';
 
 /** The parts of one service. */
 const partsOf = perContext((context) => {
-  const enrolled = new Enrolled(context);
+  const userFactors = new UserFactors(context);
   const webauthn = offersPasskeys(context.service.issuer) ? new Webauthn(context) : undefined;
   return {
-    enrolled,
-    secondFactor: createSecondFactor(context, enrolled, webauthn),
-    ...(webauthn && { passkeySignIn: new PasskeySignIn(context, enrolled, webauthn) }),
-    factorsPage: new FactorsPage(context, enrolled, webauthn),
+    userFactors,
+    secondFactor: createSecondFactor(context, userFactors, webauthn),
+    ...(webauthn && { passkeySignIn: new PasskeySignIn(context, userFactors, webauthn) }),
+    factorsPage: new FactorsPage(context, userFactors, webauthn),
   };
 });
 
@@ -27,10 +27,10 @@ export function factors(): Extension {
     errorCodes: errors.codes,
     collections: [collection],
     deliveries: (context) => ({
-      [FIRST]: ({ data }) => partsOf(context).enrolled.endOthers(data as unknown as Parameters<Enrolled['endOthers']>[0]),
+      [FIRST_FACTOR]: ({ data }) => partsOf(context).userFactors.endOthers(data as unknown as Parameters<UserFactors['endOthers']>[0]),
     }),
-    health: (context) => partsOf(context).enrolled.problems(),
-    artifacts: [pending, proven, seen, spent, choosing],
+    health: (context) => partsOf(context).userFactors.problems(),
+    artifacts: [pendingApps, provenSignIns, seenSignIns, spentChallenges, passkeyChoices],
     events: ['FactorAdded', 'FactorRemoved', 'FactorCodesGuessed', 'PasskeyCounterWentBack'],
     texts,
     routes(router, context) {
@@ -53,6 +53,6 @@ export function factors(): Extension {
       },
     ],
     clients: createFactorsPageClients,
-    resources: (context) => factorOperations(context, partsOf(context).enrolled),
+    resources: (context) => factorOperations(context, partsOf(context).userFactors),
   };
 }

@@ -11,9 +11,9 @@ import {
   strict,
   Type,
 } from '../../lib/extension-door.js';
-import type { Enrolled } from './enrolled.js';
 import { describedFactor, factors } from './records.js';
 import { signOutOf } from './sign-out.js';
+import type { UserFactors } from './user-factors.js';
 
 const text = () => Type.String();
 const Factor = Type.Object(
@@ -49,7 +49,10 @@ async function ownerIn({ directory, params: { tid, id } }: Request): Promise<Acc
   return account;
 }
 
-export const factorOperations = ({ records: { collection }, sessions }: ExtensionContext, enrolled: Enrolled): readonly Operation[] => {
+export const factorOperations = (
+  { records: { collection }, sessions }: ExtensionContext,
+  userFactors: UserFactors,
+): readonly Operation[] => {
   const remove = async (request: Request, removal: (owner: Account) => Promise<void>): Promise<void> => {
     const owner = await ownerIn(request);
     // Without a factor, a password is enough to be the user.
@@ -75,7 +78,7 @@ export const factorOperations = ({ records: { collection }, sessions }: Extensio
         strict,
       ),
       async handle(request) {
-        const { all, refused, unreadable } = await enrolled.load(await ownerIn(request));
+        const { all, refused, unreadable } = await userFactors.load(await ownerIn(request));
         return { items: [...all, ...refused].map(describedFactor), ...(unreadable.length > 0 ? { unreadable: [...unreadable] } : {}) };
       },
     }),
@@ -85,7 +88,7 @@ export const factorOperations = ({ records: { collection }, sessions }: Extensio
       scope: write,
       summary: 'Removes all factors of a user, and signs the user out everywhere',
       errors: ['factor_privileged'],
-      handle: (request) => remove(request, (owner) => enrolled.removeAll(owner, request.by)),
+      handle: (request) => remove(request, (owner) => userFactors.removeAll(owner, request.by)),
     }),
     defineOperation({
       method: 'DELETE',
@@ -94,7 +97,7 @@ export const factorOperations = ({ records: { collection }, sessions }: Extensio
       summary: 'Removes a factor of a user, and signs the user out everywhere',
       errors: ['factor_privileged'],
       record: { collection: factors.name, param: 'factorId' },
-      handle: (request) => remove(request, (owner) => enrolled.remove(owner, request.params.factorId, request.by)),
+      handle: (request) => remove(request, (owner) => userFactors.remove(owner, request.params.factorId, request.by)),
       // A record that names no user in a readable form may be the factor of any user.
       async removeUnreadable({ administrator, params: { tid, factorId } }) {
         if (!administrator.ofAllTenants) throw new IdpError('not_found');

@@ -104,12 +104,12 @@ export const slotOf = {
 };
 
 /** Authenticator apps that are being set up: their secret, until a code proves that the app has it. */
-export const pending: ArtifactKind = { name: 'factors.pending', lifetimeSeconds: 1800 };
+export const pendingApps: ArtifactKind = { name: 'factors.pending', lifetimeSeconds: 1800 };
 /** Sign-ins whose factor was proven a moment ago, with what is still to be shown. */
-export const proven: ArtifactKind = { name: 'factors.proven', lifetimeSeconds: 600 };
-/** Sign-ins of {@link proven} in which the person has seen what was to be shown. */
-export const seen: ArtifactKind = { name: 'factors.seen', lifetimeSeconds: 600 };
+export const provenSignIns: ArtifactKind = { name: 'factors.proven', lifetimeSeconds: 600 };
+/** Sign-ins of {@link provenSignIns} in which the person has seen what was to be shown. */
+export const seenSignIns: ArtifactKind = { name: 'factors.seen', lifetimeSeconds: 600 };
 /** Challenges that were answered. */
-export const spent: ArtifactKind = { name: 'factors.spent', lifetimeSeconds: 900 };
+export const spentChallenges: ArtifactKind = { name: 'factors.spent', lifetimeSeconds: 900 };
 /** Passkeys that sign in to several organisations, until one is chosen. */
-export const choosing: ArtifactKind = { name: 'factors.choosing', lifetimeSeconds: 600 };
+export const passkeyChoices: ArtifactKind = { name: 'factors.choosing', lifetimeSeconds: 600 };

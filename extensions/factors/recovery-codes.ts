@@ -1,7 +1,7 @@
 /** Recovery codes, which stand in for a factor that was lost. Each is good once. */
 import { randomBytes } from 'node:crypto';
 import { type Account, type Attribution, cleanCode, type ExtensionContext, IdpError, type Voucher } from '../../lib/extension-door.js';
-import { type FactorRows, idOf, type OwnFactors, used } from './factor-rows.js';
+import { type FactorRows, type FactorSet, idOf, lastUse } from './factor-rows.js';
 import { type FactorRow, slotOf } from './records.js';
 
 /** Without letters that look like another. @see Crockford's base32 */
@@ -78,16 +78,16 @@ export function createRecoveryCodes(
     },
 
     /** Takes a recovery code, which is good once. Answers how many are left; undefined for a wrong one. */
-    async use(owner: Account, { recovery: row }: OwnFactors, typed: string): Promise<number | undefined> {
+    async use(owner: Account, { recovery: row }: FactorSet, typed: string): Promise<number | undefined> {
       const hashes: readonly string[] = codes.hashes(`${idOf(owner)} ${readRecoveryCode(typed)}`);
       let left: number | undefined;
       const isThere =
         row !== undefined &&
         (await rows.change(owner, row.id, (current) => {
-          const found = current.recovery?.codes.find((hash) => hashes.includes(hash));
-          const rest = current.recovery?.codes.filter((hash) => hash !== found) ?? [];
-          left = found === undefined ? undefined : rest.length;
-          return found === undefined ? current : { ...current, recovery: { codes: rest }, ...used(now()) };
+          const matching = current.recovery?.codes.find((hash) => hashes.includes(hash));
+          const rest = current.recovery?.codes.filter((hash) => hash !== matching) ?? [];
+          left = matching === undefined ? undefined : rest.length;
+          return matching === undefined ? current : { ...current, recovery: { codes: rest }, ...lastUse(now()) };
         }));
       return isThere ? left : undefined;
     },

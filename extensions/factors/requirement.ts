@@ -3,21 +3,21 @@ import type { Context } from 'koa';
 import { type ExtensionContext, type ExtensionRouter, type Requirement, redirectByGet, type View } from '../../lib/extension-door.js';
 import { Challenge } from './challenge.js';
 import { codesScript } from './codes-script.js';
-import type { Enrolled } from './enrolled.js';
 import { codesParts, Enrolment } from './enrolment.js';
 import { FirstFactor } from './first-factor.js';
 import type { Webauthn } from './passkeys/webauthn.js';
 import { createSteps, type Proven, REQUIREMENT, type Step } from './step.js';
+import type { UserFactors } from './user-factors.js';
 
-export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
+export function createSecondFactor(context: ExtensionContext, userFactors: UserFactors, webauthn: Webauthn | undefined) {
   const {
     service: { own },
     signIn: { interactions },
     pages: { view },
   } = context;
-  const steps = createSteps(context, enrolled);
-  const challenge = new Challenge({ context, enrolled, steps, webauthn });
-  const firstFactor = new FirstFactor({ context, steps, enrolment: new Enrolment(context, enrolled, webauthn) });
+  const steps = createSteps(context, userFactors);
+  const challenge = new Challenge({ context, userFactors, steps, webauthn });
+  const firstFactor = new FirstFactor({ context, steps, enrolment: new Enrolment(context, userFactors, webauthn) });
 
   const requirement: Requirement = {
     name: REQUIREMENT,
@@ -34,29 +34,29 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
       if (isSilent || signedIn.act || signedIn.amr.includes('mfa')) return 'met';
       const isPreferred = acr.prefersMfa && parameters.prompt !== 'none';
       if (signedIn.idp !== 'local' && !isPreferred) return 'met';
-      const asks = enrolled.asks(account, signedIn, isPreferred);
+      const asks = userFactors.asks(account, signedIn, isPreferred);
       return asks === false ? 'met' : Promise.resolve(asks).then((asked) => (asked ? 'open' : 'met'));
     },
 
     async mayChange(account, signedIn) {
-      const owner = enrolled.ownerOf(account, signedIn);
-      return owner !== undefined && enrolled.isProvenIn(await enrolled.load(owner), signedIn);
+      const owner = userFactors.ownerOf(account, signedIn);
+      return owner !== undefined && userFactors.isProvenIn(await userFactors.load(owner), signedIn);
     },
 
     async show(ctx, interaction) {
-      const step = await steps.of(interaction);
+      const step = await steps.load(interaction);
       // Nobody proves a factor in the name of somebody else.
       if (!step) return redirectByGet(ctx, await interactions.abort(ctx, interaction));
       const proven = await steps.provenIn(step);
       if (proven === 'done') return steps.strengthen(ctx, step);
-      if (proven) return view(ctx, { interaction, form: { action: steps.at(interaction, '/factors/seen') }, ...shownOnce(proven) });
-      return step.own.isEnrolled ? challenge.show(ctx, step) : firstFactor.show(ctx, step);
+      if (proven) return view(ctx, { interaction, form: { action: steps.urlOf(interaction, '/factors/seen') }, ...shownOnce(proven) });
+      return step.factors.isEnrolled ? challenge.show(ctx, step) : firstFactor.show(ctx, step);
     },
   };
 
   function routes(router: ExtensionRouter): void {
     const base = `${own}/interaction/:uid`;
-    const toPage = (ctx: Context, step: Step) => redirectByGet(ctx, steps.at(step.interaction));
+    const toPage = (ctx: Context, step: Step) => redirectByGet(ctx, steps.urlOf(step.interaction));
     challenge.routes(router, base);
     firstFactor.routes(router, base);
     router.postForm(`${base}/factors/seen`, steps.posted(toPage, steps.saw));

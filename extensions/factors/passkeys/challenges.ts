@@ -4,7 +4,7 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ExtensionContext } from '../../../lib/extension-door.js';
-import { spent } from '../records.js';
+import { spentChallenges } from '../records.js';
 
 const LIFETIME_MS = 600_000;
 /** Tolerance, because nodes know the shared time only to within some seconds. */
@@ -39,7 +39,7 @@ export function createChallenges({
       const hash = bytes.subarray(STAMP_BYTES + NONCE_BYTES);
       const isOurs = hashesOf(subject, head).some((one) => timingSafeEqual(Buffer.from(one, 'base64url'), hash));
       const age = now() - head.readUIntBE(0, STAMP_BYTES);
-      return isOurs && age <= LIFETIME_MS && age >= -SKEW_MS && artifact(spent).put(challenge, {});
+      return isOurs && age <= LIFETIME_MS && age >= -SKEW_MS && artifact(spentChallenges).put(challenge, {});
     },
   };
 }

@@ -13,8 +13,8 @@ import {
   type SignInMethod,
   type View,
 } from '../../../lib/extension-door.js';
-import type { Enrolled } from '../enrolled.js';
-import { choosing } from '../records.js';
+import { passkeyChoices } from '../records.js';
+import type { UserFactors } from '../user-factors.js';
 import { passkeyScript } from './script.js';
 import { readAnswer, type Webauthn } from './webauthn.js';
 
@@ -32,12 +32,12 @@ interface Choosing {
 export class PasskeySignIn {
   readonly method: SignInMethod;
   readonly #context: ExtensionContext;
-  readonly #enrolled: Enrolled;
+  readonly #userFactors: UserFactors;
   readonly #webauthn: Webauthn;
 
-  constructor(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn) {
+  constructor(context: ExtensionContext, userFactors: UserFactors, webauthn: Webauthn) {
     this.#context = context;
-    this.#enrolled = enrolled;
+    this.#userFactors = userFactors;
     this.#webauthn = webauthn;
     this.method = {
       name: PASSKEY,
@@ -78,23 +78,23 @@ export class PasskeySignIn {
     const answer = readAnswer<AuthenticationResponseJSON>(ctx);
     if (!answer) return this.#refuse(ctx, interaction, 'no answer of a passkey');
     const owner = answer.userHandle === undefined ? undefined : await directory.accounts.findByOid(answer.userHandle);
-    const row = owner && (await this.#enrolled.passkeyOf(owner, answer.credentialId));
+    const row = owner && (await this.#userFactors.passkeyOf(owner, answer.credentialId));
     const counter = await this.#webauthn.verify(answer, subjectOf(interaction), row?.passkey, true);
     if (!owner || !row || counter === undefined) return this.#refuse(ctx, interaction, 'wrong passkey');
     const [account, ...others] = await this.#accountsOf(owner.person.user.id, interaction);
-    if (!account || !(await this.#enrolled.usePasskey(owner, row, counter)))
+    if (!account || !(await this.#userFactors.usePasskey(owner, row, counter)))
       return this.#refuse(ctx, interaction, 'passkey of no use here');
     const proofOf = (each: Account): Promise<Proof> => directory.credentials.proofOf(each, provenAt);
     if (others.length === 0) return this.#signIn(ctx, interaction, account, row.id, await proofOf(account));
     const proven = async (each: Account): Promise<[string, Proof]> => [each.person.user.id, await proofOf(each)];
     const proofs = Object.fromEntries(await Promise.all([account, ...others].map(proven)));
     const choice: Choosing = { owner: owner.person.user.id, factorId: row.id, proofs };
-    await records.artifact(choosing).put(interaction.uid, choice);
+    await records.artifact(passkeyChoices).put(interaction.uid, choice);
     return this.#showChoice(ctx, interaction, [account, ...others]);
   };
 
   #takeOrganisation = async (ctx: Context, interaction: Interaction): Promise<void> => {
-    const choice = (await this.#context.records.artifact(choosing).read(interaction.uid)) as Choosing | undefined;
+    const choice = (await this.#context.records.artifact(passkeyChoices).read(interaction.uid)) as Choosing | undefined;
     const accounts = choice ? await this.#accountsOf(choice.owner, interaction) : [];
     const chosen = accounts.find(({ person }) => person.user.id === formField(ctx, 'oid'));
     const proof = chosen && choice?.proofs[chosen.person.user.id];
@@ -112,7 +112,7 @@ export class PasskeySignIn {
 
   async #signIn(ctx: Context, interaction: Interaction, account: Account, factorId: string, proof: Proof): Promise<void> {
     const { id: oid } = account.person.user;
-    if (!(await this.#enrolled.counts(account, factorId))) return this.#askForConfirmation(ctx, interaction, oid);
+    if (!(await this.#userFactors.counts(account, factorId))) return this.#askForConfirmation(ctx, interaction, oid);
     const target = await this.#context.signIn.interactions.signIn(ctx, interaction, {
       oid,
       amr: ['pop', 'mfa'],
@@ -192,7 +192,7 @@ export class PasskeySignIn {
   }
 
   #scriptValue(interaction: Interaction, isConditional: boolean): string {
-    const options = this.#webauthn.asked(subjectOf(interaction), [], 'required');
+    const options = this.#webauthn.requestOptions(subjectOf(interaction), [], 'required');
     return JSON.stringify({ url: this.#urlOf(interaction, '/passkey'), options, isConditional });
   }
 

@@ -29,7 +29,7 @@ export function offersPasskeys(issuer: string): boolean {
 }
 
 /** What the answer of a browser says, before anything of it was checked. */
-export interface Given<Response> {
+export interface PasskeyAnswer<Response> {
   readonly response: Response;
   readonly credentialId: string;
   /** Of a passkey that says whose it is. */
@@ -42,7 +42,7 @@ const LONGEST_ANSWER = 32_768;
 /** Reads the answer of a browser from the posted form. Undefined for a malformed answer. */
 export function readAnswer<Response extends AuthenticationResponseJSON | RegistrationResponseJSON>(
   ctx: Context,
-): Given<Response> | undefined {
+): PasskeyAnswer<Response> | undefined {
   try {
     const response = JSON.parse(formField(ctx, 'response', LONGEST_ANSWER)) as Response;
     const { id, rawId, type, response: inner } = response;
@@ -85,7 +85,7 @@ export class Webauthn {
   }
 
   /** What the script of a page asks the browser for, to prove a passkey. @param passkeys of the user; empty: any that says whose it is. */
-  asked(subject: string, passkeys: readonly Passkey[], userVerification: 'required' | 'preferred') {
+  requestOptions(subject: string, passkeys: readonly Passkey[], userVerification: 'required' | 'preferred') {
     return {
       challenge: this.#challenges.make(subject),
       rpId: this.#rpId,
@@ -96,11 +96,11 @@ export class Webauthn {
   }
 
   /** The same, to make one. */
-  offered(
+  creationOptions(
     subject: string,
     user: { readonly id: string; readonly name: string; readonly displayName: string },
     rpName: string,
-    enrolled: readonly Passkey[],
+    passkeys: readonly Passkey[],
   ) {
     return {
       challenge: this.#challenges.make(subject),
@@ -110,7 +110,7 @@ export class Webauthn {
       timeout: TIMEOUT_MS,
       attestation: 'none',
       authenticatorSelection: { residentKey: 'preferred', requireResidentKey: false, userVerification: 'preferred' },
-      excludeCredentials: enrolled.map(descriptorOf),
+      excludeCredentials: passkeys.map(descriptorOf),
     };
   }
 
@@ -119,7 +119,7 @@ export class Webauthn {
    * @param passkey undefined: nobody's, which takes as long and never holds.
    */
   async verify(
-    { response }: Given<AuthenticationResponseJSON>,
+    { response }: PasskeyAnswer<AuthenticationResponseJSON>,
     subject: string,
     passkey: Passkey | undefined,
     requireUserVerification: boolean,
@@ -148,7 +148,7 @@ export class Webauthn {
   }
 
   /** The passkey of an answer that holds. */
-  async verifyNew({ response }: Given<RegistrationResponseJSON>, subject: string): Promise<Passkey | undefined> {
+  async verifyNew({ response }: PasskeyAnswer<RegistrationResponseJSON>, subject: string): Promise<Passkey | undefined> {
     try {
       const { verifyRegistrationResponse } = await library();
       const { verified, registrationInfo } = await verifyRegistrationResponse({

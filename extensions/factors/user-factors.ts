@@ -14,7 +14,7 @@ import {
   type SignedIn,
   type Voucher,
 } from '../../lib/extension-door.js';
-import { FactorRows, fits, idOf, type OwnFactors, refOf, used } from './factor-rows.js';
+import { FactorRows, type FactorSet, fits, idOf, lastUse, refOf } from './factor-rows.js';
 import { type Factor, type FactorRow, signInName, slotOf } from './records.js';
 import { createRecoveryCodes, type RecoveryCodes } from './recovery-codes.js';
 import { stepOf } from './totp.js';
@@ -25,7 +25,7 @@ const KNOWN_MS = 30_000;
 const USED_MS = 3_600_000;
 
 /** The addition of a factor: its actor and its sign-in. */
-export interface Added {
+export interface Addition {
   readonly by: Attribution;
   readonly addedIn?: string;
   /** The session of that sign-in. */
@@ -40,7 +40,7 @@ export interface Added {
 const credentialOwner = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
 
 /** A first factor whose other sign-ins still have to end, for a node that ended in between. */
-interface First {
+interface FirstFactorAdded {
   readonly oid: string;
   readonly factorId: string;
   /** The session that goes on. */
@@ -50,10 +50,10 @@ interface First {
 }
 /** How long adding a factor may take, in milliseconds. */
 const PATIENCE_MS = 60_000;
-/** The delivery of {@link First}. */
-export const FIRST = 'factors.first';
+/** The delivery of {@link FirstFactorAdded}. */
+export const FIRST_FACTOR = 'factors.first';
 
-export class Enrolled {
+export class UserFactors {
   readonly recoveryCodes: RecoveryCodes;
   readonly #context: ExtensionContext;
   readonly #rows: FactorRows;
@@ -63,7 +63,7 @@ export class Enrolled {
    * Sign-ins that had no factor to prove, by owner, and whether the owner has one that the sign-in added. Each has a size of one, because `max` allocates
    * all room at the start.
    */
-  readonly #without = new LRUCache<string, 'none' | 'its own'>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
+  readonly #signInsWithout = new LRUCache<string, 'none' | 'its own'>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
 
   constructor(context: ExtensionContext) {
     const { seal } = context.keys;
@@ -73,7 +73,7 @@ export class Enrolled {
     this.recoveryCodes = createRecoveryCodes(this.#rows, seal('factors recovery'), context.service.now);
   }
 
-  load(owner: Account): Promise<OwnFactors> {
+  load(owner: Account): Promise<FactorSet> {
     return this.#rows.load(owner);
   }
 
@@ -82,7 +82,7 @@ export class Enrolled {
   }
 
   /** Whether a sign-in proved a factor, or added all factors of the user. Only such a sign-in may change the ways to sign in. */
-  isProvenIn({ all, unreadable }: OwnFactors, { amr, session, authTime }: Pick<BrowserSignIn, 'amr' | 'session' | 'authTime'>): boolean {
+  isProvenIn({ all, unreadable }: FactorSet, { amr, session, authTime }: Pick<BrowserSignIn, 'amr' | 'session' | 'authTime'>): boolean {
     const isByItself =
       unreadable.length === 0 && all.every(({ kind, addedIn }) => kind === 'recovery' || addedIn === signInName(session, authTime));
     return amr.includes('mfa') || isByItself;
@@ -103,12 +103,12 @@ export class Enrolled {
     const owner = this.ownerOf(account, signedIn);
     const name = session && signInName(session, authTime);
     if (!owner) return false;
-    const remembered = name === undefined ? undefined : this.#without.get(`${idOf(owner)} ${name}`);
+    const remembered = name === undefined ? undefined : this.#signInsWithout.get(`${idOf(owner)} ${name}`);
     if (remembered === 'none' || (remembered === 'its own' && !countsOwn)) return false;
     return this.load(owner).then(({ all, unreadable, isEnrolled }) => {
       const asked =
         unreadable.length > 0 || all.some(({ kind, addedIn }) => kind !== 'recovery' && (name === undefined || addedIn !== name));
-      if (!asked && name !== undefined) this.#without.set(`${idOf(owner)} ${name}`, isEnrolled ? 'its own' : 'none');
+      if (!asked && name !== undefined) this.#signInsWithout.set(`${idOf(owner)} ${name}`, isEnrolled ? 'its own' : 'none');
       return asked || (countsOwn && isEnrolled);
     });
   }
@@ -117,14 +117,14 @@ export class Enrolled {
   addTotp(
     owner: Account,
     { id, secret, lastStep }: { readonly id: string; readonly secret: string; readonly lastStep: number },
-    added: Added,
+    added: Addition,
   ): Promise<void> {
     const totp = { secret: this.#secrets.seal(id, secret), lastStep };
     return this.#add(owner, { id, kind: 'totp', slot: slotOf.totp(idOf(owner)), totp }, added);
   }
 
   /** @throws IdpError `conflict` where somebody of the tenant has the passkey, the user has too many factors, or another factor came first. */
-  addPasskey(owner: Account, passkey: NonNullable<Factor['passkey']>, added: Added): Promise<void> {
+  addPasskey(owner: Account, passkey: NonNullable<Factor['passkey']>, added: Addition): Promise<void> {
     return this.#add(owner, { id: randomUUID(), kind: 'passkey', slot: slotOf.passkey(passkey.credentialId), passkey }, added);
   }
 
@@ -132,24 +132,24 @@ export class Enrolled {
   async #add(
     owner: Account,
     row: Pick<Factor, 'kind' | 'slot'> & Partial<Factor> & { readonly id: string },
-    { by, isFirst, session, addedIn, vouchedBy }: Added,
+    { by, isFirst, session, addedIn, vouchedBy }: Addition,
   ): Promise<void> {
     const { work, service } = this.#context;
     // A factor that does not count is replaced, because otherwise the user could not set up a first one that counts.
     for (const refused of (await this.load(owner)).refused)
       if (isFirst || refused.slot === row.slot) await this.#rows.remove(owner, refused, by);
-    const first: First | undefined = isFirst
+    const first: FirstFactorAdded | undefined = isFirst
       ? { oid: idOf(owner), factorId: row.id, session: session ?? '', at: service.now() }
       : undefined;
-    const delivery = first && (await work.deliver(FIRST, { ...first }));
+    const delivery = first && (await work.deliver(FIRST_FACTOR, { ...first }));
     await this.#rows.add(owner, { ...row, ...(isFirst && { first: idOf(owner) }), ...present({ addedIn }) }, vouchedBy, by);
-    if (addedIn !== undefined) this.#without.delete(`${idOf(owner)} ${addedIn}`);
+    if (addedIn !== undefined) this.#signInsWithout.delete(`${idOf(owner)} ${addedIn}`);
     if (first) await this.endOthers(first, by);
     delivery?.release();
   }
 
   /** Ends the other sign-ins after a first factor. A second call changes nothing. */
-  async endOthers({ oid, factorId, session, at }: First, by?: Attribution): Promise<void> {
+  async endOthers({ oid, factorId, session, at }: FirstFactorAdded, by?: Attribution): Promise<void> {
     const { directory, sessions, service } = this.#context;
     const owner = await directory.accounts.findByOid(oid);
     if (!owner) return;
@@ -161,7 +161,7 @@ export class Enrolled {
   }
 
   /** Takes the code of an authenticator app. Each is good once, however often and wherever it comes at the same time. */
-  async useTotp(owner: Account, { totp: row }: OwnFactors, typed: string): Promise<'right' | 'wrong' | 'reused'> {
+  async useTotp(owner: Account, { totp: row }: FactorSet, typed: string): Promise<'right' | 'wrong' | 'reused'> {
     const { now } = this.#context.service;
     const secret = row && this.#secretOf(row);
     const step = secret === undefined ? undefined : stepOf(secret, cleanCode(typed), now());
@@ -171,7 +171,7 @@ export class Enrolled {
       const { totp } = current;
       isFirst = totp !== undefined && totp.lastStep < step;
       const sealed = totp && this.#secrets.isCurrent(totp.secret) ? totp.secret : this.#secrets.seal(current.id, secret);
-      return isFirst ? { ...current, totp: { ...totp, secret: sealed, lastStep: step }, ...used(now()) } : current;
+      return isFirst ? { ...current, totp: { ...totp, secret: sealed, lastStep: step }, ...lastUse(now()) } : current;
     });
     return isThere ? (isFirst ? 'right' : 'reused') : 'wrong';
   }
@@ -204,7 +204,7 @@ export class Enrolled {
       isBack = (counter > 0 || before > 0) && counter <= before;
       const isRecent = Date.parse(current.lastUsedAt ?? '') > service.now() - USED_MS;
       if (isBack || !current.passkey || (counter === before && isRecent)) return current;
-      return { ...current, passkey: { ...current.passkey, counter }, ...used(service.now()) };
+      return { ...current, passkey: { ...current.passkey, counter }, ...lastUse(service.now()) };
     });
     if (isThere && isBack) {
       const data = { AggregateId: idOf(owner), FactorId: id };
