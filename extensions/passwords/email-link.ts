@@ -17,7 +17,7 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 import { createMessages } from './messages.js';
-import { emailAsked, used } from './records.js';
+import { addressBrowsers, usedLinks } from './records.js';
 
 const statusOf = (state: EmailProofState): number => (state === 'unavailable' ? 503 : state === 'taken' ? 409 : 410);
 
@@ -31,15 +31,18 @@ export function emailLinkRoutes(router: ExtensionRouter, context: ExtensionConte
   } = context;
   const { emailProofs } = directory;
   const messages = createMessages(context);
-  const askedHere = recordsOfBrowsers(context, emailAsked);
+  const askedHere = recordsOfBrowsers(context, addressBrowsers);
   const subjectOf = ({ id, serial }: LinkRef): string => `email proof ${id}.${serial}`;
   const pathOf = (ctx: Context): string => `${own}/email/${String(ctx.params.token)}`;
   const lookOf = ({ tenant, clientId }: OpenedEmailProof) => brandingOf(tenant.id, clientId);
   const valuesOf = ({ address, person, tenant }: OpenedEmailProof) => ({ address, userName: person.user.userName, tenant: tenant.name });
 
   /** Whether the browser speaks for the account: it asked for the proof, or the person of the account is signed in. */
-  const isTheirs = async (ctx: Context, { requestId: asked, ref }: OpenedEmailProof, here: BrowserSignIn | undefined): Promise<boolean> =>
-    (here?.oid === ref.id && !here.act) || (await askedHere.read(ctx, asked)) !== undefined;
+  const isTheirs = async (
+    ctx: Context,
+    { requestId: changeId, ref }: OpenedEmailProof,
+    here: BrowserSignIn | undefined,
+  ): Promise<boolean> => (here?.oid === ref.id && !here.act) || (await askedHere.read(ctx, changeId)) !== undefined;
 
   router.linkPages<OpenedEmailProof>({
     path: `${own}/email/:token`,
@@ -82,7 +85,7 @@ export function emailLinkRoutes(router: ExtensionRouter, context: ExtensionConte
       return 'used';
     },
     usedHere: {
-      kind: used,
+      kind: usedLinks,
       async show(ctx, opened) {
         const text = { key: 'passwords.proven.text', values: valuesOf(opened) };
         await view(ctx, { ...(await lookOf(opened)), title: 'passwords.proven.title', parts: [{ part: 'text', text }] });

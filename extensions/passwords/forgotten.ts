@@ -18,7 +18,7 @@ import {
   type Text,
   wantedLocale,
 } from '../../lib/extension-door.js';
-import { type Asked, asked, begun, LOOK_UP } from './records.js';
+import { LOOK_UP, type ResetRequest, resetBrowsers, resetRequests } from './records.js';
 import type { Throttle } from './throttle.js';
 
 /** Where the password page posts to. */
@@ -153,10 +153,10 @@ async function enqueue(ctx: Context, context: ExtensionContext, interaction: Int
   const { tids, client, uid, parameters } = interaction;
   const sources = { uiLocales: chosenLanguage(ctx, context) ?? parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
   const locale = wantedLocale(sources, locales);
-  const request: Asked = { ...typed, clientId: client.id, uid, ...(tids && { tids }), ...(locale ? { locale } : {}) };
+  const request: ResetRequest = { ...typed, clientId: client.id, uid, ...(tids && { tids }), ...(locale ? { locale } : {}) };
   const id = randomUUID();
-  await artifact(asked).put(id, request);
-  await recordsOfBrowsers(context, begun).put(ctx, uid);
+  await artifact(resetRequests).put(id, request);
+  await recordsOfBrowsers(context, resetBrowsers).put(ctx, uid);
   const lookUp = await deliver(LOOK_UP, { id });
   afterAnswer(ctx, () => lookUp.release());
 }

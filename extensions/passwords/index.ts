@@ -5,7 +5,18 @@ import { forgottenPath, forgottenRoutes } from './forgotten.js';
 import { createSendNotice, listenForChanges } from './notices.js';
 import { errors, passwordOperations } from './operations.js';
 import { createSendProof, ownEmailClient, ownEmailPage, ownEmailRoutes } from './own-email.js';
-import { ADDRESS, asked, begun, emailAsked, LOOK_UP, NOTICE, RESET, told, used, wanted } from './records.js';
+import {
+  ADDRESS,
+  addressBrowsers,
+  LOOK_UP,
+  NOTICE,
+  RESET,
+  resetBrowsers,
+  resetRequests,
+  sentNotices,
+  usedLinks,
+  wantedAddresses,
+} from './records.js';
 import { resetLinkRoutes } from './reset-link.js';
 import { createResets } from './resets.js';
 import { texts } from './texts/index.js';
@@ -14,7 +25,7 @@ import { createThrottle } from './throttle.js';
 export const passwords = (): Extension => ({
   name: 'passwords',
   errorCodes: errors.codes,
-  artifacts: [asked, wanted, emailAsked, begun, used, told],
+  artifacts: [resetRequests, wantedAddresses, addressBrowsers, resetBrowsers, usedLinks, sentNotices],
   texts,
   pageAdditions: [
     {

@@ -28,12 +28,12 @@ interface About {
 function letter(
   about: About,
   name: string,
-  at: Date | undefined,
+  time: Date | undefined,
   parts: (values: Values) => readonly LetterPart[],
   greeting: Text = 'passwords.mail.greeting',
 ): Letter {
   const { to, kind, tenant, clientId, locale } = about;
-  const values = { tenant: tenant.name, time: at ? utcTime(at) : '' };
+  const values = { tenant: tenant.name, time: time ? utcTime(time) : '' };
   return {
     to,
     kind,
@@ -95,12 +95,12 @@ export const takenLetter = (due: DueLink, locale?: string): Letter =>
 /** A notice: something about the account changed, or was detected. */
 export const noticeLetter = (
   name: string,
-  at: Date,
+  time: Date,
   to: string,
   tenant: NonNullable<Look['tenant']>,
   note: 'notYou' | 'seen' = 'notYou',
 ): Letter =>
-  letter({ to, kind: 'account-changed', tenant }, name, at, (values) => [
+  letter({ to, kind: 'account-changed', tenant }, name, time, (values) => [
     { part: 'text', text: said(`${name}.text`, values) },
     { part: 'note', text: said(note, values) },
   ]);

@@ -4,7 +4,7 @@
  */
 import type { Account, DeliveryHandler, EventName, ExtensionContext, IdpEvent, Mail } from '../../lib/extension-door.js';
 import { noticeLetter, proofLetter } from './letters.js';
-import { type DueNotice, NOTICE, told } from './records.js';
+import { type DueNotice, NOTICE, sentNotices } from './records.js';
 
 type EventData = Readonly<Record<string, unknown>>;
 
@@ -13,7 +13,7 @@ interface Notice {
   /** Key of the last text. @default the text about a change */
   readonly note?: 'seen';
   /** Ids of the users who are notified. @default the user of the event */
-  readonly of?: (data: EventData) => readonly string[];
+  readonly usersOf?: (data: EventData) => readonly string[];
 }
 
 /** The texts of each event. */
@@ -25,23 +25,23 @@ const notices: Readonly<Record<string, Notice>> = {
   FactorCodesGuessed: { name: 'codesGuessed', note: 'seen' },
   UserIdentityAdded: { name: 'identityAdded' },
   UserIdentityRemoved: { name: 'identityRemoved' },
-  UserClaimAdded: { name: 'linked', of: ofBoth },
-  UserClaimRemoved: { name: 'unlinked', of: ofBoth },
+  UserClaimAdded: { name: 'linked', usersOf: childAndParent },
+  UserClaimRemoved: { name: 'unlinked', usersOf: childAndParent },
 };
 
-const ofOne = ({ AggregateId }: EventData): readonly string[] => [String(AggregateId)];
+const userOfEvent = ({ AggregateId }: EventData): readonly string[] => [String(AggregateId)];
 
 /** A link is told to the parent as well. */
-function ofBoth({ AggregateId, ClaimType, ClaimValue }: EventData): readonly string[] {
+function childAndParent({ AggregateId, ClaimType, ClaimValue }: EventData): readonly string[] {
   return ClaimType === 'sub' ? [String(AggregateId), String(ClaimValue)] : [];
 }
 
 export function listenForChanges({ directory, work: { deliver } }: ExtensionContext): void {
-  for (const [type, { of = ofOne }] of Object.entries(notices)) {
+  for (const [type, { usersOf = userOfEvent }] of Object.entries(notices)) {
     directory.events.on(type as EventName, async (event: IdpEvent) => {
       // A seed sets accounts up: to their people nothing has changed.
       if (event.actor === 'seed') return;
-      for (const oid of of(event.data as never)) {
+      for (const oid of usersOf(event.data as never)) {
         const due: DueNotice = { event: event.id, type, oid, time: event.time };
         (await deliver(NOTICE, { ...due })).release();
       }
@@ -58,9 +58,9 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
 
   /** Sends a part of a notice, unless it was sent when the delivery came before. */
   async function once(part: string, send: () => Promise<void>): Promise<void> {
-    if (await artifact(told).read(part)) return;
+    if (await artifact(sentNotices).read(part)) return;
     await send();
-    await artifact(told).put(part, {});
+    await artifact(sentNotices).put(part, {});
   }
 
   async function addressChanged({ event, oid, time }: DueNotice, { person, tenant }: Account): Promise<void> {

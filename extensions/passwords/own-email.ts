@@ -24,7 +24,7 @@ import {
 } from '../../lib/extension-door.js';
 import { proofLetter, stopLetter, takenLetter } from './letters.js';
 import { createMessages } from './messages.js';
-import { ADDRESS, emailAsked, told, type Wanted, wanted } from './records.js';
+import { ADDRESS, addressBrowsers, sentNotices, type WantedAddress, wantedAddresses } from './records.js';
 import type { Throttle } from './throttle.js';
 
 /** Seconds that a sign-in is recent. */
@@ -134,14 +134,14 @@ async function enqueue(ctx: Context, context: ExtensionContext, here: BrowserSig
   );
   const askedWith = await directory.credentials.proofOf(here.account, new Date(here.authTime * 1000));
   const vouchedBy = await directory.means.ofSignIn(here, here.account);
-  await artifact(wanted).put(id, {
+  await artifact(wantedAddresses).put(id, {
     oid: here.oid,
     address,
     askedWith,
     ...(vouchedBy && { vouchedBy }),
     ...(locale && { locale }),
-  } satisfies Wanted);
-  await recordsOfBrowsers(context, emailAsked).put(ctx, id, {}, { lifetimeSeconds: lifetimes.emailProof });
+  } satisfies WantedAddress);
+  await recordsOfBrowsers(context, addressBrowsers).put(ctx, id, {}, { lifetimeSeconds: lifetimes.emailProof });
   const sending = await deliver(ADDRESS, { id });
   afterAnswer(ctx, () => sending.release());
 }
@@ -154,14 +154,14 @@ export const createSendProof =
   (context: ExtensionContext, mail: Mail): DeliveryHandler =>
   async ({ data }) => {
     const requestId = String(data.id);
-    const request = (await context.records.artifact(wanted).read(requestId)) as Wanted | undefined;
+    const request = (await context.records.artifact(wantedAddresses).read(requestId)) as WantedAddress | undefined;
     if (!request) return;
     const { oid, address, askedWith, vouchedBy, locale } = request;
     const due = await context.directory.emailProofs.begin(oid, { requestId, address, askedWith, ...(vouchedBy && { vouchedBy }) });
-    if (due?.stop && (await context.records.artifact(told).read(requestId)) === undefined) {
+    if (due?.stop && (await context.records.artifact(sentNotices).read(requestId)) === undefined) {
       await mail.send(stopLetter(due, due.stop));
-      await context.records.artifact(told).put(requestId, {});
+      await context.records.artifact(sentNotices).put(requestId, {});
     }
     if (due) await mail.send(due.isTaken ? takenLetter(due, locale) : proofLetter(due, locale));
-    await context.records.artifact(wanted).remove(requestId);
+    await context.records.artifact(wantedAddresses).remove(requestId);
   };

@@ -2,19 +2,19 @@
 import type { ArtifactKind, Attribution, Proof, Voucher } from '../../lib/extension-door.js';
 
 /** A name that somebody typed who forgot a password, until it is looked up. */
-export const asked: ArtifactKind = { name: 'passwords.asked', lifetimeSeconds: 3600 };
+export const resetRequests: ArtifactKind = { name: 'passwords.asked', lifetimeSeconds: 3600 };
 /** An address that somebody wants, until the link is on its way. */
-export const wanted: ArtifactKind = { name: 'passwords.wanted', lifetimeSeconds: 36_000 };
+export const wantedAddresses: ArtifactKind = { name: 'passwords.wanted', lifetimeSeconds: 36_000 };
 /** Browsers that asked for a change of address. In these, the link needs no sign-in. */
-export const emailAsked: ArtifactKind = { name: 'passwords.email-asked', lifetimeSeconds: 30 * 86_400 };
+export const addressBrowsers: ArtifactKind = { name: 'passwords.email-asked', lifetimeSeconds: 30 * 86_400 };
 /** Browsers that a reset was asked for in: the way back to the sign-in is for them, because the application would not know another. */
-export const begun: ArtifactKind = { name: 'passwords.begun', lifetimeSeconds: 86_400 };
+export const resetBrowsers: ArtifactKind = { name: 'passwords.begun', lifetimeSeconds: 86_400 };
 /** Browsers that used a link a moment ago: a form that is sent twice is answered like the first. */
-export const used: ArtifactKind = { name: 'passwords.used', lifetimeSeconds: 600 };
+export const usedLinks: ArtifactKind = { name: 'passwords.used', lifetimeSeconds: 600 };
 /** Events that were told of, so that a delivery that comes twice sends one mail. */
-export const told: ArtifactKind = { name: 'passwords.told', lifetimeSeconds: 172_800 };
+export const sentNotices: ArtifactKind = { name: 'passwords.told', lifetimeSeconds: 172_800 };
 
-export interface Asked {
+export interface ResetRequest {
   readonly identifier: string;
   /** Empty where the person named none. */
   readonly organisation: string;
@@ -24,7 +24,7 @@ export interface Asked {
   readonly locale?: string;
 }
 
-export interface Wanted {
+export interface WantedAddress {
   readonly oid: string;
   readonly address: string;
   /** Proof of the sign-in that asked. */

@@ -18,7 +18,7 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 import { createMessages } from './messages.js';
-import { begun, type DueReset, RESET, used } from './records.js';
+import { type DueReset, RESET, resetBrowsers, usedLinks } from './records.js';
 import type { Throttle } from './throttle.js';
 
 /** The words about a rule that a password breaks. */
@@ -40,7 +40,7 @@ function createPages(context: ExtensionContext) {
     signIn: { interactions },
     pages: { view, brandingOf },
   } = context;
-  const begunHere = recordsOfBrowsers(context, begun);
+  const begunHere = recordsOfBrowsers(context, resetBrowsers);
   const action = (ctx: Context): string => url(`${own}/password/${String(ctx.params.token)}`);
   const lookOf = ({ tenant, clientId }: OpenedReset) => brandingOf(tenant.id, clientId);
 
@@ -138,7 +138,7 @@ export function resetLinkRoutes(router: ExtensionRouter, context: ExtensionConte
       const password = formField(ctx, 'password');
       return password === '' ? ask(ctx, opened, 'passwords.reset.missing', 400) : accept(ctx, opened, password);
     },
-    usedHere: { kind: used, show: done },
+    usedHere: { kind: usedLinks, show: done },
     over,
     takeOver: (ctx, opened) => (formField(ctx, 'step') === 'again' ? sendAgain(ctx, opened) : over(ctx, opened)),
     unknown: messages.unknown,

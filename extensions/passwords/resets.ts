@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Account, Attempt, type DeliveryHandler, type ExtensionContext, type Mail, present } from '../../lib/extension-door.js';
 import { resetLetter, sentResetLetter } from './letters.js';
-import { type Asked, asked, type DueReset, RESET } from './records.js';
+import { type DueReset, RESET, type ResetRequest, resetRequests } from './records.js';
 import type { Throttle } from './throttle.js';
 
 /** Whose password signs the account in. */
@@ -19,11 +19,11 @@ export function createResets(context: ExtensionContext, throttle: Throttle) {
 
   const lookUp: DeliveryHandler = async ({ data }) => {
     const requestId = String(data.id);
-    const request = (await artifact(asked).read(requestId)) as Asked | undefined;
+    const request = (await artifact(resetRequests).read(requestId)) as ResetRequest | undefined;
     if (!request) return;
     const { identifier, organisation, tids, clientId, uid, locale } = request;
-    const found = await directory.accounts.candidates(identifier, { tids, organisation, method: 'password', isParentNameAllowed: true });
-    for (const oid of new Set(found.map(ownerOf))) {
+    const accounts = await directory.accounts.candidates(identifier, { tids, organisation, method: 'password', isParentNameAllowed: true });
+    for (const oid of new Set(accounts.map(ownerOf))) {
       const attempt = new Attempt();
       if (await throttle.isTooMany(attempt, oid)) {
         logger.info({ user: oid }, 'reset of a password not sent, because there were too many');
@@ -33,7 +33,7 @@ export function createResets(context: ExtensionContext, throttle: Throttle) {
       const sending = await attempt.run(() => deliver(RESET, { ...due }));
       sending.release();
     }
-    await artifact(asked).remove(requestId);
+    await artifact(resetRequests).remove(requestId);
   };
 
   const send =
