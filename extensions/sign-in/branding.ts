@@ -81,8 +81,8 @@ export function brandStyle({ accentColor = defaultAccent, radius = defaultRadius
   const corner = isRadius(radius) ? radius : defaultRadius;
   const family = fontOf(font);
   const key = `${accent} ${corner} ${family}`;
-  const known = brands.get(key);
-  if (known) return known;
+  const cached = brands.get(key);
+  if (cached) return cached;
   const light = palette(accent, surfaces.light, black, 1.35);
   const dark = palette(accent, surfaces.dark, white, 2.4);
   const css = `:root{--radius:${corner}px;--font:${family};${light}}@media (prefers-color-scheme:dark){:root{${dark}}}`;

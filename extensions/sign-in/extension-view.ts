@@ -24,10 +24,10 @@ export const wordsIn =
     if (typeof text === 'object' && 'plain' in text) return text.plain;
     if (typeof text === 'object' && 'inLanguage' in text) return text.inLanguage(locale);
     const { key, values } = typeof text === 'string' ? { key: text, values: {} } : text;
-    const found = texts[key];
-    if (found === undefined) throw new TypeError(`no extension has a text ${key}`);
+    const template = texts[key];
+    if (template === undefined) throw new TypeError(`no extension has a text ${key}`);
     const said = Object.entries(values).map(([name, value]) => [name, typeof value === 'string' ? value : value.inLanguage(locale)]);
-    return filled(found, Object.fromEntries(said));
+    return filled(template, Object.fromEntries(said));
   };
 
 /** @param language of the page. @throws TypeError for a text that there is not */
@@ -63,7 +63,7 @@ function checkPasswords({ form, parts }: View): void {
     if (part.kind !== 'password') continue;
     if (!form) throw new TypeError(`the view has the password ${part.name} and no form: give it a form`);
     const { userName } = part;
-    const isAsked = (of: string) => fields.some((one) => one.kind !== 'password' && one.name === of && one.autocomplete === 'username');
+    const isAsked = (name: string) => fields.some((one) => one.kind !== 'password' && one.name === name && one.autocomplete === 'username');
     if (typeof userName !== 'string' && !isAsked(userName.field))
       throw new TypeError(
         `no field ${userName.field} with autocomplete username asks for the user name of ${part.name}: add it to the view`,

@@ -41,16 +41,16 @@ export function createPasswordAttempt({ directory, signIn: { interactions } }: E
   ): Promise<PasswordOutcome> {
     const { identifier, password, organisation } = form;
     const { minutes } = attempt;
-    const known = interactions.remembered(ctx);
-    const isKnown = (account: Account) => known.includes(account.person.user.id) || known.includes(ownerOf(account));
+    const remembered = interactions.remembered(ctx);
+    const isRemembered = (account: Account) => remembered.includes(account.person.user.id) || remembered.includes(ownerOf(account));
     const refused = minutes === undefined ? undefined : ({ refused: 'attempts.exceeded', minutes } as const);
-    if (refused && known.length === 0) return refused;
+    if (refused && remembered.length === 0) return refused;
 
     const narrowed = { tids, organisation, method: 'password', isParentNameAllowed: true };
-    const found = await (refused ? accounts.candidatesAmong(known, identifier, narrowed) : accounts.candidates(identifier, narrowed));
-    const exempt = await attempt.countBrowser(browser, ownersOf(found.filter(isKnown)));
+    const named = await (refused ? accounts.candidatesAmong(remembered, identifier, narrowed) : accounts.candidates(identifier, narrowed));
+    const exempt = await attempt.countBrowser(browser, ownersOf(named.filter(isRemembered)));
     // Past the limits that anybody sees, a browser that signed in to an account may go on with that account, and with no other.
-    const candidates = refused ? found.filter((account) => exempt.has(ownerOf(account))) : found;
+    const candidates = refused ? named.filter((account) => exempt.has(ownerOf(account))) : named;
     if (refused && candidates.length === 0) return refused;
 
     const owners = ownersOf(candidates);
@@ -68,4 +68,4 @@ export function createPasswordAttempt({ directory, signIn: { interactions } }: E
 
 /** Whose credentials sign it in: linked accounts share their parent's. */
 const ownerOf = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
-const ownersOf = (found: readonly Account[]): string[] => [...new Set(found.map(ownerOf))];
+const ownersOf = (accounts: readonly Account[]): string[] => [...new Set(accounts.map(ownerOf))];

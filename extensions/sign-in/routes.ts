@@ -160,8 +160,8 @@ async function takeOrganisation(ctx: Context, interaction: Interaction, { steps,
   const typed = identifier === '' ? {} : { identifier };
   if (formField(ctx, 'back') !== '') return identify.askIdentifier(ctx, interaction, typed);
   if (formField(ctx, 'find') !== '') {
-    const found = await organisation.found(ctx, interaction);
-    return found ? steps.page(ctx, interaction, found) : identify.askIdentifier(ctx, interaction, typed, 400);
+    const view = await organisation.search(ctx, interaction);
+    return view ? steps.page(ctx, interaction, view) : identify.askIdentifier(ctx, interaction, typed, 400);
   }
   const chosen = await organisation.chosen(ctx, interaction, formField(ctx, 'choice'));
   if (!chosen) return identify.askIdentifier(ctx, interaction, typed, 400);

@@ -20,7 +20,15 @@ import {
   typedField,
   type ViewPart,
 } from '../../../lib/extension-door.js';
-import { begun, countInvited, created, registrationIn, throughOf, type Waiting, waiting } from './records.js';
+import {
+  countInvited,
+  creatingBrowsers,
+  registrationBrowsers,
+  registrationIn,
+  throughOf,
+  type WaitingRegistration,
+  waitingRegistrations,
+} from './records.js';
 import { createRegistrationLinks } from './sending.js';
 
 const APPLICATION = 'sign-in:registration';
@@ -42,7 +50,7 @@ interface ReturnState {
 }
 
 /** A registration whose link was opened. */
-interface Opened extends Waiting {
+interface Opened extends WaitingRegistration {
   readonly id: string;
 }
 
@@ -76,14 +84,14 @@ function createLinkParts(context: ExtensionContext) {
     directory,
     pages: { view, brandingOf },
   } = context;
-  const begunHere = recordsOfBrowsers(context, begun);
-  const createdHere = recordsOfBrowsers(context, created);
+  const begunHere = recordsOfBrowsers(context, registrationBrowsers);
+  const createdHere = recordsOfBrowsers(context, creatingBrowsers);
 
   const isHere = async (ctx: Context, { id }: Opened): Promise<boolean> => (await begunHere.read(ctx, id)) !== undefined;
 
   async function message(
     ctx: Context,
-    about: Pick<Waiting, 'tid' | 'clientId'> | undefined,
+    about: Pick<WaitingRegistration, 'tid' | 'clientId'> | undefined,
     name: string,
     status: number,
     more: readonly ViewPart[] = [],
@@ -95,7 +103,7 @@ function createLinkParts(context: ExtensionContext) {
   }
 
   /** Back to the application, where it says of itself where that is. */
-  async function wayOut({ tid, clientId }: Pick<Waiting, 'tid' | 'clientId'>): Promise<readonly ViewPart[]> {
+  async function wayOut({ tid, clientId }: Pick<WaitingRegistration, 'tid' | 'clientId'>): Promise<readonly ViewPart[]> {
     const { client } = await brandingOf(tid, clientId);
     const { client_uri: href } = (client?.metadata ?? {}) as { readonly client_uri?: string };
     return href === undefined ? [] : [{ part: 'link', text: { key: 'sign-in.to', values: { client: client?.name ?? '' } }, href }];
@@ -152,7 +160,7 @@ async function askedElsewhere(
   problems: Problems,
 ): Promise<readonly ViewPart[]> {
   const { passwordLength = 0 } = (await directory.forTenant(tid).registration.rules(throughOf(invited))) ?? {};
-  const of = (name: keyof Chosen) => ({
+  const fieldOf = (name: keyof Chosen) => ({
     part: 'field' as const,
     name,
     label: `sign-in.confirm.${name}`,
@@ -161,9 +169,9 @@ async function askedElsewhere(
   const { givenName = '', familyName = '' } = { ...prepared, ...typed };
   return [
     { part: 'text', text: 'sign-in.confirm.elsewhere' },
-    { ...of('givenName'), isOptional: true, autocomplete: 'given-name', value: givenName },
-    { ...of('familyName'), isOptional: true, autocomplete: 'family-name', value: familyName },
-    { ...of('password'), kind: 'password', autocomplete: 'new-password', userName: prepared.email },
+    { ...fieldOf('givenName'), isOptional: true, autocomplete: 'given-name', value: givenName },
+    { ...fieldOf('familyName'), isOptional: true, autocomplete: 'family-name', value: familyName },
+    { ...fieldOf('password'), kind: 'password', autocomplete: 'new-password', userName: prepared.email },
     { part: 'text', text: { key: 'sign-in.confirm.rule', values: { length: String(passwordLength) } } },
   ];
 }
@@ -194,7 +202,7 @@ export function registrationLinkRoutes(router: ExtensionRouter, context: Extensi
     path: `${path}/:token`,
     async open(token) {
       const id = links.read(token);
-      const record = id === undefined ? undefined : ((await artifact(waiting).read(id)) as Waiting | undefined);
+      const record = id === undefined ? undefined : ((await artifact(waitingRegistrations).read(id)) as WaitingRegistration | undefined);
       return record && id !== undefined ? { ...record, id } : undefined;
     },
     subject: subjectOf,
@@ -245,7 +253,7 @@ async function createAccount(ctx: Context, opened: Opened, parts: LinkParts): Pr
     });
   const state: ReturnState = { tid, clientId, ...(began && { uid }), ...(invited && { isInvited: true }) };
   await createdHere.put(ctx, id, state);
-  await artifact(waiting).remove(id);
+  await artifact(waitingRegistrations).remove(id);
   const account = await directory.accounts.findByOid(user.id);
   if (!account) return ready(ctx, state);
   logger.info({ requestId: requestId(ctx), user: user.id, tenant: tid }, 'account created');

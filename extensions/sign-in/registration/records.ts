@@ -10,13 +10,13 @@ import {
 } from '../../../lib/extension-door.js';
 
 /** Their ids are in the queue, and a keyed hash of the id is in the link: neither is of use without the other. */
-export const waiting: ArtifactKind = { name: 'sign-in.registrations', lifetimeSeconds: 30 * 86_400 };
+export const waitingRegistrations: ArtifactKind = { name: 'sign-in.registrations', lifetimeSeconds: 30 * 86_400 };
 /** Browsers that a registration was begun in: the link goes on there with the sign-in, and elsewhere it does not. */
-export const begun: ArtifactKind = { name: 'sign-in.begun', lifetimeSeconds: 30 * 86_400 };
+export const registrationBrowsers: ArtifactKind = { name: 'sign-in.begun', lifetimeSeconds: 30 * 86_400 };
 /** Browsers that used a link a moment ago: a form that is sent twice is answered like the first. */
-export const created: ArtifactKind = { name: 'sign-in.created', lifetimeSeconds: 600 };
+export const creatingBrowsers: ArtifactKind = { name: 'sign-in.created', lifetimeSeconds: 600 };
 
-export interface Waiting {
+export interface WaitingRegistration {
   readonly tid: string;
   readonly clientId: string;
   readonly uid: string;
@@ -32,7 +32,7 @@ export interface Waiting {
 export const registrationIn = (
   { directory }: Pick<ExtensionContext, 'directory'>,
   tid: string,
-  { eventMetadata: metadata }: Pick<Waiting, 'eventMetadata'>,
+  { eventMetadata: metadata }: Pick<WaitingRegistration, 'eventMetadata'>,
 ) => directory.as(metadata ? { metadata } : {}).forTenant(tid).registration;
 
 /** The kind of delivery that mails the link. */

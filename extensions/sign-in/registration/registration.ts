@@ -20,13 +20,21 @@ import {
 import type { Attempts } from '../attempts.js';
 import type { Steps } from '../steps/steps.js';
 import type { PageView, RegistrationProblem } from '../view-models.js';
-import { begun, countInvited, registrationIn, SEND, throughOf, type Waiting, waiting } from './records.js';
+import {
+  countInvited,
+  registrationBrowsers,
+  registrationIn,
+  SEND,
+  throughOf,
+  type WaitingRegistration,
+  waitingRegistrations,
+} from './records.js';
 
 /** What is wrong with a password that is long enough. */
-const ofRules: Readonly<Record<string, RegistrationProblem>> = { weak: 'password.easy', leaked: 'password.leaked' };
+const ruleProblems: Readonly<Record<string, RegistrationProblem>> = { weak: 'password.easy', leaked: 'password.leaked' };
 
 /** The problem that a refused field comes to. */
-const problemsOf: Readonly<Record<keyof RegistrationInput, RegistrationProblem>> = {
+const fieldProblems: Readonly<Record<keyof RegistrationInput, RegistrationProblem>> = {
   givenName: 'givenName.invalid',
   familyName: 'familyName.invalid',
   email: 'email.invalid',
@@ -97,7 +105,9 @@ export class RegistrationStep {
     const { directory, work } = this.#context;
     const hidesTaken = work.mail !== undefined;
     const wrong = await registration.problems(input, { hidesTaken });
-    const problems = wrong.map(({ field, isTaken, rule }) => (isTaken ? 'email.taken' : (ofRules[rule ?? ''] ?? problemsOf[field])));
+    const problems = wrong.map(({ field, isTaken, rule }) =>
+      isTaken ? 'email.taken' : (ruleProblems[rule ?? ''] ?? fieldProblems[field]),
+    );
     if (problems.length > 0) return this.#refuse(ctx, interaction, { problems }, 400);
     const through = throughOf(interaction.registration);
     const queues = hashingQueuesOf(ctx.ip, name);
@@ -109,13 +119,13 @@ export class RegistrationStep {
   }
 
   /** Has the address proven first: whether somebody has the name is told there, and not here. */
-  async #prove(ctx: Context, interaction: Interaction, prepared: Waiting['prepared']): Promise<void> {
+  async #prove(ctx: Context, interaction: Interaction, prepared: WaitingRegistration['prepared']): Promise<void> {
     const { records, service, work } = this.#context;
     const id = randomUUID();
     const lifetimeSeconds = service.lifetimes.emailProof;
     const record = this.#waitingOf(ctx, interaction, prepared);
-    await records.artifact(waiting).put(id, record, { lifetimeSeconds });
-    await recordsOfBrowsers(this.#context, begun).put(ctx, id, {}, { lifetimeSeconds });
+    await records.artifact(waitingRegistrations).put(id, record, { lifetimeSeconds });
+    await recordsOfBrowsers(this.#context, registrationBrowsers).put(ctx, id, {}, { lifetimeSeconds });
     const sending = await work.deliver(SEND, { id });
     afterAnswer(ctx, () => sending.release());
     await this.#context.pages.view(ctx, {
@@ -129,7 +139,7 @@ export class RegistrationStep {
     });
   }
 
-  #waitingOf(ctx: Context, interaction: Interaction, prepared: Waiting['prepared']): Waiting {
+  #waitingOf(ctx: Context, interaction: Interaction, prepared: WaitingRegistration['prepared']): WaitingRegistration {
     const { lifetimes, locales, now } = this.#context.service;
     const { tids: [tid = ''] = [], client, uid, parameters, registration: invited, eventMetadata } = interaction;
     const sources = { uiLocales: chosenLanguage(ctx, this.#context) ?? parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };

@@ -8,7 +8,7 @@ import {
   present,
   utcTime,
 } from '../../../lib/extension-door.js';
-import { SEND, type Waiting, waiting } from './records.js';
+import { SEND, type WaitingRegistration, waitingRegistrations } from './records.js';
 
 const PURPOSE = 'sign-in registration link';
 
@@ -49,11 +49,12 @@ function createSend(context: ExtensionContext, mail: Mail): DeliveryHandler {
   const ofAddress = limit('registrationMails');
   return async ({ data, attempts: before }) => {
     const id = String(data.id);
-    const found = (await artifact(waiting).read(id)) as Waiting | undefined;
-    if (!found) return;
-    const { tid, clientId, prepared, locale: wanted, expiresAt } = found;
+    const registration = (await artifact(waitingRegistrations).read(id)) as WaitingRegistration | undefined;
+    if (!registration) return;
+    const { tid, clientId, prepared, locale: wanted, expiresAt } = registration;
     const { email } = prepared;
-    if (before === 0 && (await ofAddress.attempt(tid, directory.accounts.nameKey(email))).isOver) return artifact(waiting).remove(id);
+    if (before === 0 && (await ofAddress.attempt(tid, directory.accounts.nameKey(email))).isOver)
+      return artifact(waitingRegistrations).remove(id);
     const { tenant } = await brandingOf(tid, clientId);
     if (!tenant) return;
     const isTaken = (await directory.forTenant(tid).users.findByUserName(email)) !== undefined;
@@ -82,6 +83,6 @@ function createSend(context: ExtensionContext, mail: Mail): DeliveryHandler {
       ],
     };
     await mail.send(letter);
-    if (isTaken) await artifact(waiting).remove(id);
+    if (isTaken) await artifact(waitingRegistrations).remove(id);
   };
 }

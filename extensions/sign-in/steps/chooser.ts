@@ -5,9 +5,9 @@ import type { Steps } from './steps.js';
 
 export function createChooser({ signIn: { interactions } }: ExtensionContext, { page, form, url }: Steps) {
   const show = async (ctx: Context, interaction: Interaction, hidden?: string): Promise<boolean> => {
-    const known = (await interactions.accounts(ctx, interaction)).filter(({ account }) => account.person.user.id !== hidden);
-    if (known.length === 0) return false;
-    const choices = known.map(({ account: { person, tenant }, isSignedIn }) => ({
+    const remembered = (await interactions.accounts(ctx, interaction)).filter(({ account }) => account.person.user.id !== hidden);
+    if (remembered.length === 0) return false;
+    const choices = remembered.map(({ account: { person, tenant }, isSignedIn }) => ({
       value: person.user.id,
       tenantName: tenant.name,
       personName: shownName(person),

@@ -44,10 +44,10 @@ export function createOrganisationStep({ directory, http: { csrf }, signIn: { in
     identifier: string,
     search = '',
   ): PageView<'organisation'> {
-    const known = interactions.remembered(ctx);
+    const remembered = interactions.remembered(ctx);
     const lastUse = ({ account: { person } }: Chosen): number => {
-      const at = known.indexOf(person.user.id);
-      return at < 0 ? known.length : at;
+      const index = remembered.indexOf(person.user.id);
+      return index < 0 ? remembered.length : index;
     };
     const byUse = all.toSorted(
       (one, other) => lastUse(one) - lastUse(other) || one.account.tenant.name.localeCompare(other.account.tenant.name),
@@ -75,7 +75,7 @@ export function createOrganisationStep({ directory, http: { csrf }, signIn: { in
     },
 
     /** Those that fit what the person looks for; undefined when none of them holds any more. */
-    async found(ctx: Context, interaction: Interaction): Promise<PageView<'organisation'> | undefined> {
+    async search(ctx: Context, interaction: Interaction): Promise<PageView<'organisation'> | undefined> {
       const values = formField(ctx, 'all', SEARCHED_TO * LONGEST_CHOICE)
         .split(',')
         .slice(0, SEARCHED_TO);

@@ -16,8 +16,8 @@ export function createSteps(context: ExtensionContext) {
   const url = ({ uid }: Interaction, step = ''): string => context.service.url(`${own}/interaction/${uid}${step}`);
 
   const additionsTo = async (interaction: Interaction): Promise<readonly Addition[]> => {
-    const all = context.pages.additions.map(async ({ name, place = 'foot' as const, text, href: given, values: of }) => {
-      const values = of ? await of(interaction) : {};
+    const all = context.pages.additions.map(async ({ name, place = 'foot' as const, text, href: given, values: valuesOf }) => {
+      const values = valuesOf ? await valuesOf(interaction) : {};
       const href = typeof given === 'function' ? given(interaction, context) : given;
       const isShown = values !== undefined && (given === undefined || href !== undefined);
       return isShown ? [{ name, place, text, values, ...present({ href }) }] : [];
@@ -56,10 +56,10 @@ export function createSteps(context: ExtensionContext) {
 
     async page<Name extends PageName>(ctx: Context, interaction: Interaction, view: PageView<Name>, status = 200): Promise<void> {
       ctx.status = status;
-      const around = await surroundings(interaction);
+      const environment = await surroundings(interaction);
       const { problem } = view as { readonly problem?: string };
-      if (problem !== undefined) refused(ctx, interaction, problem, around.tenant?.id);
-      await show(ctx, context, view, around);
+      if (problem !== undefined) refused(ctx, interaction, problem, environment.tenant?.id);
+      await show(ctx, context, view, environment);
     },
 
     /** Signs in as the user whose password was right; from the identifier again when that was too long ago to hold. */
