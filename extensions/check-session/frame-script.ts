@@ -2,7 +2,7 @@ export interface FrameScriptOptions {
   /** The cookie that changes with the sign-in. */
   readonly cookie: string;
   /** A path of this origin that answers, for `client_id`, whether it is known. */
-  readonly known: string;
+  readonly clientPath: string;
 }
 
 /**
@@ -11,10 +11,10 @@ export interface FrameScriptOptions {
  * @see OpenID Connect Session Management 1.0 §3.2
  * @see FIPS 180-4 §6.2
  */
-export const frameScript = ({ cookie, known }: FrameScriptOptions): string => `(function () {
+export const frameScript = ({ cookie, clientPath }: FrameScriptOptions): string => `(function () {
   'use strict';
   var COOKIE = ${literal(cookie)};
-  var KNOWN = ${literal(known)};
+  var KNOWN = ${literal(clientPath)};
   var clients = Object.create(null);
 
   function browserState() {

@@ -14,8 +14,8 @@ export const checkSession = (): Extension => ({
   name: 'check-session',
   discovery: ({ service: { url } }) => ({ check_session_iframe: url(PATH) }),
   routes(router, { service: { own, url, issuer }, directory, http: { browserStateCookie } }) {
-    const known = `${own}/check-session/client`;
-    const { page, headers } = checkSessionFrame({ cookie: browserStateCookie, known: new URL(url(known)).pathname, issuer });
+    const clientPath = `${own}/check-session/client`;
+    const { page, headers } = checkSessionFrame({ cookie: browserStateCookie, clientPath: new URL(url(clientPath)).pathname, issuer });
 
     router.get(PATH, (ctx) => {
       ctx.set(headers);
@@ -23,7 +23,7 @@ export const checkSession = (): Extension => ({
       ctx.body = page;
     });
 
-    router.get(known, async (ctx) => {
+    router.get(clientPath, async (ctx) => {
       const { client_id: id } = ctx.query;
       const client = typeof id === 'string' && id !== '' ? await directory.clients.get(id) : undefined;
       ctx.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' });

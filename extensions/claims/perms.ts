@@ -1,7 +1,7 @@
 import { defineClaims } from '../../lib/extension-door.js';
-import { keptWith } from './kept-with.js';
+import { memoized } from './memoized.js';
 
-const permissionsOf = keptWith((groups: readonly { readonly permissionIds: readonly string[] }[]): readonly string[] =>
+const permissionsOf = memoized((groups: readonly { readonly permissionIds: readonly string[] }[]): readonly string[] =>
   [...new Set(groups.flatMap(({ permissionIds }) => permissionIds))].sort(),
 );
 

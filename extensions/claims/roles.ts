@@ -1,7 +1,7 @@
 import { defineClaims } from '../../lib/extension-door.js';
-import { keptWith } from './kept-with.js';
+import { memoized } from './memoized.js';
 
-const namesOf = keptWith((groups: readonly { readonly name: string }[]): readonly string[] => groups.map(({ name }) => name).sort());
+const namesOf = memoized((groups: readonly { readonly name: string }[]): readonly string[] => groups.map(({ name }) => name).sort());
 
 export const rolesClaims = defineClaims({
   name: 'roles',

@@ -7,7 +7,7 @@ import { frameScript } from '../../extensions/check-session/frame-script.js';
 import { hostileTexts } from '../support/requests/hostile-content.js';
 
 const cookie = 'idp.browser-state';
-const script = frameScript({ cookie, known: '/idp/check-session/client' });
+const script = frameScript({ cookie, clientPath: '/idp/check-session/client' });
 
 interface Straw {
   readonly cookies?: string;
