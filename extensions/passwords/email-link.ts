@@ -21,6 +21,9 @@ import { addressBrowsers, usedLinks } from './records.js';
 
 const statusOf = (state: EmailProofState): number => (state === 'unavailable' ? 503 : state === 'taken' ? 409 : 410);
 
+const subjectOf = ({ id, serial }: LinkRef): string => `email proof ${id}.${serial}`;
+const valuesOf = ({ address, person, tenant }: OpenedEmailProof) => ({ address, userName: person.user.userName, tenant: tenant.name });
+
 export function emailLinkRoutes(router: ExtensionRouter, context: ExtensionContext, ownPage: OwnPage): void {
   const {
     service: { own, url, logger },
@@ -32,10 +35,8 @@ export function emailLinkRoutes(router: ExtensionRouter, context: ExtensionConte
   const { emailProofs } = directory;
   const messages = createMessages(context);
   const askedHere = recordsOfBrowsers(context, addressBrowsers);
-  const subjectOf = ({ id, serial }: LinkRef): string => `email proof ${id}.${serial}`;
   const pathOf = (ctx: Context): string => `${own}/email/${String(ctx.params.token)}`;
   const lookOf = ({ tenant, clientId }: OpenedEmailProof) => brandingOf(tenant.id, clientId);
-  const valuesOf = ({ address, person, tenant }: OpenedEmailProof) => ({ address, userName: person.user.userName, tenant: tenant.name });
 
   /** Whether the browser speaks for the account: it asked for the proof, or the person of the account is signed in. */
   const isTheirs = async (
