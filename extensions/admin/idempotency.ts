@@ -44,7 +44,7 @@ interface Claim {
 }
 
 /** The key in the store and the request of a claim. After the day of a key, the key may have another claim. */
-interface Held extends Pick<Claim, 'request'> {
+interface ClaimRef extends Pick<Claim, 'request'> {
   readonly id: string;
 }
 
@@ -93,17 +93,17 @@ class Claims {
   }
 
   /** Returns the answer of an earlier attempt; undefined once `holder` has the turn. */
-  async answerOrTurn(held: Held, holder: string): Promise<Outcome | undefined> {
+  async answerOrTurn(claimRef: ClaimRef, holder: string): Promise<Outcome | undefined> {
     for (;;) {
-      const outcome = await this.#wait(held);
+      const outcome = await this.#wait(claimRef);
       if (outcome) return outcome;
       // The previous attempt may have stored its answer after `#wait` had looked for it, and before its turn ended.
-      if (await this.#takeTurn(held, holder)) return this.#answerOf(held.request);
+      if (await this.#takeTurn(claimRef, holder)) return this.#answerOf(claimRef.request);
     }
   }
 
   /** Gives the turn back, unless another attempt has it. Goes on for as long as the turn lasts, because the store may be unavailable. */
-  async giveBack(held: Held, holder: string): Promise<void> {
+  async giveBack(claimRef: ClaimRef, holder: string): Promise<void> {
     const freed = ({ turn, ...claim }: Claim): Claim => claim;
     for (
       const until = performance.now() + TURN_SECONDS * 1000;
@@ -111,7 +111,7 @@ class Claims {
       await sleep(GIVE_BACK_MS, undefined, { ref: false })
     ) {
       try {
-        await this.#change(held, (claim) => (claim.turn?.holder === holder ? freed(claim) : claim));
+        await this.#change(claimRef, (claim) => (claim.turn?.holder === holder ? freed(claim) : claim));
         return;
       } catch {
         // The outage is in the log already.
@@ -120,12 +120,12 @@ class Claims {
   }
 
   /** Remembers a value in the claim before it is used. The first one counts, also if its attempt was thought to have failed. */
-  rememberIn(held: Held): OperationRequest['remember'] {
+  rememberIn(claimRef: ClaimRef): OperationRequest['remember'] {
     return async (name, make) => {
-      const remembered = (await this.#read(held))?.remembered ?? {};
+      const remembered = (await this.#read(claimRef))?.remembered ?? {};
       if (name in remembered) return remembered[name] as never;
       const value = await make();
-      const claim = await this.#change(held, (one) => {
+      const claim = await this.#change(claimRef, (one) => {
         const { remembered: before = {} } = one;
         return name in before ? one : { ...one, remembered: { ...before, [name]: value } };
       });
@@ -135,18 +135,18 @@ class Claims {
   }
 
   /** Returns the answer of the attempt that holds the turn, or undefined once the turn is free. */
-  async #wait(held: Held): Promise<Outcome | undefined> {
+  async #wait(claimRef: ClaimRef): Promise<Outcome | undefined> {
     for (const until = performance.now() + WAIT_MS; performance.now() < until; await sleep(LOOK_MS)) {
-      const outcome = await this.#answerOf(held.request);
-      const claim = outcome ? undefined : await this.#read(held);
+      const outcome = await this.#answerOf(claimRef.request);
+      const claim = outcome ? undefined : await this.#read(claimRef);
       if (outcome || !claim || this.#isFree(claim)) return outcome;
     }
     throw errors('idempotency_in_progress', { retryAfterSeconds: TURN_SECONDS });
   }
 
   /** Takes the turn. False if another attempt was faster. */
-  async #takeTurn(held: Held, holder: string): Promise<boolean> {
-    const claim = await this.#change(held, (one) => (this.#isFree(one) ? { ...one, turn: this.turnOf(holder) } : one));
+  async #takeTurn(claimRef: ClaimRef, holder: string): Promise<boolean> {
+    const claim = await this.#change(claimRef, (one) => (this.#isFree(one) ? { ...one, turn: this.turnOf(holder) } : one));
     // The day of the key has just ended.
     if (!claim) throw errors('idempotency_conflict');
     return claim.turn?.holder === holder;
@@ -161,12 +161,12 @@ class Claims {
   }
 
   /** The claim of the request. Undefined after its day, also if another request has the key now. */
-  async #read({ id, request }: Held): Promise<Claim | undefined> {
+  async #read({ id, request }: ClaimRef): Promise<Claim | undefined> {
     const claim = (await this.#claims.read(id)) as Claim | undefined;
     return claim?.request === request ? claim : undefined;
   }
 
-  async #change({ id, request }: Held, change: (claim: Claim) => Claim): Promise<Claim | undefined> {
+  async #change({ id, request }: ClaimRef, change: (claim: Claim) => Claim): Promise<Claim | undefined> {
     const changeOwn = (claim: Claim): Claim => (claim.request === request ? change(claim) : claim);
     const claim = (await this.#claims.update(id, (before) => before && changeOwn(before as Claim))) as Claim | undefined;
     return claim?.request === request ? claim : undefined;
@@ -191,20 +191,20 @@ export function createOnce(context: Pick<ExtensionContext, 'records' | 'service'
     const holder = randomUUID();
     const request = v7();
     const given: Claim = { fingerprint, request, ids: Array.from({ length: IDS }, () => v7()), turn: stored.turnOf(holder) };
-    let held: Held = { id, request };
+    let claimRef: ClaimRef = { id, request };
     try {
       const claim = await stored.claim(id, given);
       const isFirst = claim === given;
       if (claim?.fingerprint !== fingerprint) throw errors('idempotency_conflict');
-      held = { id, request: claim.request };
-      const before = isFirst ? undefined : await stored.answerOrTurn(held, holder);
+      claimRef = { id, request: claim.request };
+      const before = isFirst ? undefined : await stored.answerOrTurn(claimRef, holder);
       if (before) return replayed(ctx, before);
-      const outcome = await runOnce(run, () => attemptOf(claim, !isFirst, stored.rememberIn(held)));
+      const outcome = await runOnce(run, () => attemptOf(claim, !isFirst, stored.rememberIn(claimRef)));
       await stored.putAnswer(claim.request, outcome);
       return outcome;
     } catch (error) {
       // Runs after the answer to the client. A retry that comes earlier waits for the turn.
-      void stored.giveBack(held, holder);
+      void stored.giveBack(claimRef, holder);
       throw error;
     }
   };

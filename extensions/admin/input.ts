@@ -43,8 +43,8 @@ function hostileParts(value: unknown, path = '', depth = 0): readonly { readonly
   // Deeper nesting is refused by another check.
   if (typeof value !== 'object' || value === null || depth > 32) return [];
   return Object.entries(value).flatMap(([name, member]) => {
-    const at = `${path}/${referenceToken(name)}`;
+    const pointer = `${path}/${referenceToken(name)}`;
     const isHostile = !Array.isArray(value) && (/^\$|\0/.test(name) || ['__proto__', 'constructor', 'prototype'].includes(name));
-    return isHostile ? [{ path: at, expected: 'another name' }] : hostileParts(member, at, depth + 1);
+    return isHostile ? [{ path: pointer, expected: 'another name' }] : hostileParts(member, pointer, depth + 1);
   });
 }

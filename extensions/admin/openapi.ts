@@ -104,8 +104,8 @@ function operationOf(operation: MountedOperation, referred: (schema: unknown) =>
     },
   };
 
-  function typeOf(of: string): string {
-    return of === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+  function typeOf(name: string): string {
+    return name === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
   }
 }
 

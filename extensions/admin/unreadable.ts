@@ -91,8 +91,8 @@ export const isMalformed = ({ malformed = [] }: Damaged, pointer: string): boole
  * Returns JSON Pointers to the values that a merge patch writes. `null` and an object without members write no value, so they repair nothing: otherwise a
  * malformed member would be taken away unseen, and many members give more when they are absent.
  */
-export const pointersOf = (patch: unknown, at = ''): readonly string[] => {
+export const pointersOf = (patch: unknown, pointer = ''): readonly string[] => {
   if (patch === null) return [];
-  if (typeof patch !== 'object' || Array.isArray(patch)) return [at];
-  return Object.entries(patch).flatMap(([name, value]) => pointersOf(value, `${at}/${referenceToken(name)}`));
+  if (typeof patch !== 'object' || Array.isArray(patch)) return [pointer];
+  return Object.entries(patch).flatMap(([name, value]) => pointersOf(value, `${pointer}/${referenceToken(name)}`));
 };

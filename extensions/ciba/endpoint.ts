@@ -11,7 +11,7 @@ import {
   secondsUntil,
 } from '../../lib/extension-door.js';
 import { createHints, tenantsOf } from './hints.js';
-import type { createTellBegun } from './notifications/events.js';
+import type { createAnnounceRequest } from './notifications/events.js';
 import { checkParameters, type Hint, parameterNames } from './parameters.js';
 import { INTERVAL_SECONDS } from './polling.js';
 import { GRANT_TYPE, mayAsk, type Requests } from './requests/requests.js';
@@ -24,11 +24,11 @@ const unknownUser: GrantRefusal = {
 
 const isPing = ({ metadata }: Client): boolean => metadata.backchannel_token_delivery_mode === 'ping';
 
-/** @param tellBegun tells of a request once it was stored. */
+/** @param announceRequest announces a request after it is stored. */
 export function createEndpoint(
   context: ExtensionContext,
   requests: Pick<Requests, 'start'>,
-  tellBegun: ReturnType<typeof createTellBegun>,
+  announceRequest: ReturnType<typeof createAnnounceRequest>,
 ): ClientEndpoint {
   const {
     limits: { limit },
@@ -46,11 +46,12 @@ export function createEndpoint(
   async function accountOf(request: ClientRequest, hint: Hint, acrValues: string | undefined): Promise<Account | GrantRefusal> {
     const tids = tenantsOf(request.client, acrValues);
     if (hint.name === 'login_hint') return (await hints.ofText(request, hint.value, tids)) ?? unknownUser;
-    const found = await (hint.name === 'id_token_hint'
+    const hinted = await (hint.name === 'id_token_hint'
       ? request.accountOfIdToken(hint.value)
       : request.accountOfHintToken(hint.value, tids));
-    if ('problem' in found) return { error: found.isExpired ? 'expired_login_hint_token' : 'invalid_request', description: found.problem };
-    return (await hints.ofToken(found.account, tids)) ?? unknownUser;
+    if ('problem' in hinted)
+      return { error: hinted.isExpired ? 'expired_login_hint_token' : 'invalid_request', description: hinted.problem };
+    return (await hints.ofToken(hinted.account, tids)) ?? unknownUser;
   }
 
   return {
@@ -76,7 +77,7 @@ export function createEndpoint(
           error: 'access_denied',
           description: 'the user has too many requests, or a newer request replaced this one: try again later',
         };
-      await tellBegun(start.request, account, { actor: `client:${client.id}`, requestId: requestId(request.ctx) });
+      await announceRequest(start.request, account, { actor: `client:${client.id}`, requestId: requestId(request.ctx) });
       return { auth_req_id: start.authReqId, expires_in: lifetimeSeconds, interval: INTERVAL_SECONDS };
     },
   };

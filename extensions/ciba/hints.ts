@@ -19,8 +19,8 @@ export function createHints({ directory }: Pick<ExtensionContext, 'directory'>) 
   const { accounts } = directory;
 
   /** The only one of these; undefined where there are several. */
-  function onlyOne(found: readonly Account[]): Account | undefined {
-    const byOid = new Map(found.map((account) => [account.person.user.id, account]));
+  function onlyOne(candidates: readonly Account[]): Account | undefined {
+    const byOid = new Map(candidates.map((account) => [account.person.user.id, account]));
     return byOid.size === 1 ? [...byOid.values()][0] : undefined;
   }
 

@@ -11,7 +11,7 @@ import { clientMetadata, clientProblems } from './clients.js';
 import { createEndpoint } from './endpoint.js';
 import { createCibaGrant } from './grant.js';
 import { createDeliveries } from './notifications/deliveries.js';
-import { createAnnounce, createTellBegun, eventTypes } from './notifications/events.js';
+import { createAnnounce, createAnnounceRequest, eventTypes } from './notifications/events.js';
 import { inboxPath } from './person/pages.js';
 import { createPersonClients, personRoutes } from './person/routes.js';
 import { requestKind } from './requests/record.js';
@@ -26,7 +26,7 @@ export const ciba = (): Extension => ({
   clientProblems,
   configure: () => ({ features: { ciba: { enabled: true, deliveryModes: ['poll', 'ping'] } } }),
   clientEndpoints: {
-    backchannel_authentication: (context) => createEndpoint(context, announcedRequests(context), createTellBegun(context)),
+    backchannel_authentication: (context) => createEndpoint(context, announcedRequests(context), createAnnounceRequest(context)),
   },
   grantTypes: { [GRANT_TYPE]: createCibaGrant },
   events: eventTypes,

@@ -14,7 +14,8 @@ const COUNTED_MS = (MAX_LIFETIME_SECONDS + RETENTION_SECONDS) * 1000;
 export type CountPoll = (id: string) => Promise<boolean>;
 
 export function createCountPoll({ limits: { attempts } }: Pick<ExtensionContext, 'limits'>): CountPoll {
-  const earlyPolls = async (id: string, by: number): Promise<number> => (await attempts(`ciba early polls ${id}`, COUNTED_MS, by)).count;
+  const earlyPolls = async (id: string, increment: number): Promise<number> =>
+    (await attempts(`ciba early polls ${id}`, COUNTED_MS, increment)).count;
   /** Counts a poll in the interval that follows so many early ones; the first begins it. */
   const isFirst = async (id: string, early: number): Promise<boolean> => {
     const interval = (INTERVAL_SECONDS + early * STEP_SECONDS) * 1000 - JITTER_MS;

@@ -18,7 +18,7 @@ import { read, webhooksOf, write } from './webhook-requests.js';
 
 export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt, path: string): readonly Operation[] {
   const one = `${path}/{id}`;
-  const { found } = webhooksOf(context);
+  const stored = webhooksOf(context);
   return [
     defineOperation({
       ...write,
@@ -27,7 +27,7 @@ export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt
       summary: 'Sends a webhook an event that is in no feed, once',
       answer: TestResult,
       async handle(request) {
-        const row = await found(request);
+        const row = await stored.require(request);
         const tenant = row.tid === context.records.ofInstance ? {} : { tid: row.tid };
         const event = {
           specversion: '1.0',
@@ -50,7 +50,7 @@ export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt
       query: pageQuery({}, ['createdAt']),
       answer: pageOf(Delivery),
       async handle(request) {
-        const { id, tid } = await found(request);
+        const { id, tid } = await stored.require(request);
         const letters = context.records.collection(deadLetters, tid);
         return pageOfRows(
           request.query,
@@ -68,14 +68,14 @@ export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt
       answer: Type.Object({ replayed: Type.Integer() }, strict),
       status: 202,
       async handle(request) {
-        const { id, tid } = await found(request);
+        const { id, tid } = await stored.require(request);
         const wanted = request.body.deliveries && new Set(request.body.deliveries);
         // A letter is gone once the receiver takes it.
         const chosen = await request.remember('letters', async () => {
           const letters = await context.records.collection(deadLetters, tid).find('byWebhook', [id]);
-          const found = letters.map((letter) => letter.id).filter((letter) => wanted?.has(letter) ?? true);
-          if (wanted && found.length < wanted.size) throw new IdpError('not_found');
-          return found;
+          const ids = letters.map((letter) => letter.id).filter((letter) => wanted?.has(letter) ?? true);
+          if (wanted && ids.length < wanted.size) throw new IdpError('not_found');
+          return ids;
         });
         for (const letter of chosen) (await context.work.deliver(REPLAY, { tid, id: letter })).release();
         return { replayed: chosen.length };

@@ -112,8 +112,8 @@ class WebhookSender implements Sender {
 
   async #serve(webhook: WebhookRow, signal: AbortSignal): Promise<void> {
     const { tid } = webhook;
-    const count = (by: 1 | -1): void => {
-      const served = (this.#servedOf.get(tid) ?? 0) + by;
+    const count = (change: 1 | -1): void => {
+      const served = (this.#servedOf.get(tid) ?? 0) + change;
       if (served > 0) this.#servedOf.set(tid, served);
       else this.#servedOf.delete(tid);
     };
@@ -160,18 +160,18 @@ class WebhookSender implements Sender {
     const { isTaken, status, problem = '' } = await this.#attempt(webhook, event);
     if (isTaken) return this.#move(webhook, position, { after: event.sequence, attempts: 0 });
     if (status === 410) return void (await this.#disable(webhook, position, 'gone'));
-    const at = now();
+    const failedAt = now();
     const { after, attempts } = position;
-    const failing = { failingSince: position.failingSince ?? new Date(at).toISOString(), problem, failedVersion: webhook.version };
-    if (at - Date.parse(failing.failingSince) >= FAILING_MS) return void (await this.#disable(webhook, position, 'failing'));
+    const failing = { failingSince: position.failingSince ?? new Date(failedAt).toISOString(), problem, failedVersion: webhook.version };
+    if (failedAt - Date.parse(failing.failingSince) >= FAILING_MS) return void (await this.#disable(webhook, position, 'failing'));
     const wait = retryAfterMs(attempts);
     logger.warn({ webhook: webhook.id, event: event.id, problem }, wait === undefined ? 'event given up' : 'event not delivered');
     if (wait !== undefined) {
-      const nextAttemptAt = new Date(at + wait).toISOString();
+      const nextAttemptAt = new Date(failedAt + wait).toISOString();
       await this.#move(webhook, position, { ...failing, after, attempts: attempts + 1, nextAttemptAt });
       return undefined;
     }
-    await this.#keepLetter(webhook, event, { attempts: attempts + 1, problem, at: new Date(at).toISOString() });
+    await this.#keepLetter(webhook, event, { attempts: attempts + 1, problem, at: new Date(failedAt).toISOString() });
     return this.#move(webhook, position, { ...failing, after: event.sequence, attempts: 0 });
   }
 

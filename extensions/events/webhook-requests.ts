@@ -18,7 +18,7 @@ export function webhooksOf(context: ExtensionContext) {
   return {
     rowsOf,
     /** @throws IdpError `not_found` */
-    async found(request: Request): Promise<WebhookRow> {
+    async require(request: Request): Promise<WebhookRow> {
       const row = await rowsOf(request).get(paramsOf(request).id);
       if (row === undefined) throw new IdpError('not_found');
       return row;

@@ -40,13 +40,13 @@ class WebhookAdministration {
   readonly #secrets: Secrets;
   readonly #eventTypes: ReadonlySet<string>;
   readonly rowsOf: ReturnType<typeof webhooksOf>['rowsOf'];
-  readonly found: ReturnType<typeof webhooksOf>['found'];
+  readonly require: ReturnType<typeof webhooksOf>['require'];
 
   constructor(context: ExtensionContext, secrets: Secrets) {
     this.#context = context;
     this.#secrets = secrets;
     this.#eventTypes = new Set(context.work.eventTypes);
-    ({ rowsOf: this.rowsOf, found: this.found } = webhooksOf(context));
+    ({ rowsOf: this.rowsOf, require: this.require } = webhooksOf(context));
   }
 
   async view({ id, tid, version: _, secrets: __, from, ...shown }: WebhookRow): Promise<Answer> {
@@ -86,7 +86,7 @@ class WebhookAdministration {
     const { url, status, description, types } = request.body;
     if (url !== undefined) this.#checkUrl(url);
     this.#checkTypes(types);
-    request.checkMatch(await this.view(await this.found(request)));
+    request.checkMatch(await this.view(await this.require(request)));
     const next = ({ reason, description: oldDescription, types: oldTypes, ...row }: WebhookRow): WebhookFields => ({
       ...row,
       ...present({
@@ -111,7 +111,7 @@ class WebhookAdministration {
   }
 
   async rotateSecret(request: Request): Promise<AnswerWithSecret> {
-    const { id } = await this.found(request);
+    const { id } = await this.require(request);
     const { secret, sealed } = this.#secrets.make(id, await request.remember('secret', newWebhookSecret));
     const next = (row: WebhookRow) => ({ ...row, secrets: [sealed, ...row.secrets.slice(0, 1)], updatedAt: this.#now() });
     return { ...(await this.view(await this.#write(request, next, 'WebhookSecretAdded'))), secret };
@@ -182,7 +182,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       path: one,
       summary: 'Reads a webhook',
       answer: Webhook,
-      handle: async (request) => webhookRows.view(await webhookRows.found(request)),
+      handle: async (request) => webhookRows.view(await webhookRows.require(request)),
     }),
     defineOperation({
       ...write,
@@ -201,7 +201,7 @@ function operationsAt(context: ExtensionContext, secrets: Secrets, path: string)
       record: { collection: webhooks.name, param: 'id' },
       removeUnreadable: (request) => webhookRows.remove(request),
       async handle(request) {
-        request.checkMatch(await webhookRows.view(await webhookRows.found(request)));
+        request.checkMatch(await webhookRows.view(await webhookRows.require(request)));
         await webhookRows.remove(request);
       },
     }),

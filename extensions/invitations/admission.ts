@@ -5,7 +5,7 @@ import type { BrowserSignIn, ExtensionContext, LinkRef, OpenedInvitation, Tenant
 import { present } from '../../lib/extension-door.js';
 import { applicationOf } from './applications.js';
 import type { ReturnState } from './finish.js';
-import { admitted, nameOf, type Pages, refOf } from './pages.js';
+import { admissionKind, linkNameOf, linkRefOf, type Pages } from './pages.js';
 
 export interface AdmissionParts {
   readonly base: string;
@@ -14,7 +14,7 @@ export interface AdmissionParts {
 
 /** When the browser went on with the link, in milliseconds since the epoch. */
 interface Admission {
-  readonly at: number;
+  readonly admittedAt: number;
 }
 
 /** What the browser is admitted to. */
@@ -35,26 +35,27 @@ export function createAdmissions(context: ExtensionContext, { base, pages }: Adm
   } = context;
 
   /** Returns the id of the record, which no other browser can find out. */
-  const ticket = (ctx: Context, ref: LinkRef): string => csrf.ticket(ctx, `admitted ${nameOf(ref)}`);
+  const ticket = (ctx: Context, ref: LinkRef): string => csrf.ticket(ctx, `admitted ${linkNameOf(ref)}`);
 
   return {
     /** The address of a step. */
-    at: (page: 'create' | 'confirm', ref: LinkRef): string => url(`${base}/${page}?${new URLSearchParams({ invitation: nameOf(ref) })}`),
+    stepUrl: (page: 'create' | 'confirm', ref: LinkRef): string =>
+      url(`${base}/${page}?${new URLSearchParams({ invitation: linkNameOf(ref) })}`),
 
     /** The browser may go on. */
     async admit(ctx: Context, ref: LinkRef): Promise<void> {
-      const admission: Admission = { at: now() };
-      await artifact(admitted).put(ticket(ctx, ref), admission);
+      const admission: Admission = { admittedAt: now() };
+      await artifact(admissionKind).put(ticket(ctx, ref), admission);
     },
 
     /** Whether the user's credentials are unchanged since the sign-in. Otherwise neither the page nor its form is accepted. */
-    holds: async ({ account, proof }: BrowserSignIn): Promise<boolean> =>
+    isProofCurrent: async ({ account, proof }: BrowserSignIn): Promise<boolean> =>
       proof !== undefined && directory.credentials.holds(account, proof),
 
     /** The invitation in the address, where this browser went on with its link; undefined once a page was shown instead. */
-    async admittedTo(ctx: Context, mayBeAccepted = false): Promise<Admitted | undefined> {
-      const ref = refOf(String(ctx.query.invitation));
-      const admission = ref && ((await artifact(admitted).read(ticket(ctx, ref))) as Admission | undefined);
+    async open(ctx: Context, mayBeAccepted = false): Promise<Admitted | undefined> {
+      const ref = linkRefOf(String(ctx.query.invitation));
+      const admission = ref && ((await artifact(admissionKind).read(ticket(ctx, ref))) as Admission | undefined);
       const opened = admission && ref && (await directory.acceptance.open(ref));
       const personal = personalTenant === undefined ? undefined : await directory.tenants.get(personalTenant);
       if (!admission || !opened || !personal || opened.takes !== 'link') {
@@ -69,7 +70,7 @@ export function createAdmissions(context: ExtensionContext, { base, pages }: Adm
     },
 
     /** Sends the browser to the sign-in of the personal tenant. */
-    async signInThere(ctx: Context, { ref, tenant, clientId, locale }: OpenedInvitation, more: object = {}): Promise<void> {
+    async signInToPersonal(ctx: Context, { ref, tenant, clientId, locale }: OpenedInvitation, more: object = {}): Promise<void> {
       const state: ReturnState = { tid: tenant.id, ...present({ clientId }), linking: ref };
       await signIn.require(ctx, {
         client: applicationOf(tenant.id, clientId),

@@ -1,6 +1,6 @@
 /** For whom the browser signs in at the end of an invitation: to the pages, the client of the invitation or its organisation. */
 import type { ExtensionContext, InternalClients, LinkRef } from '../../lib/extension-door.js';
-import { nameOf, refOf } from './pages.js';
+import { linkNameOf, linkRefOf } from './pages.js';
 
 const PREFIX = 'invitations:';
 const CREATE = 'create/';
@@ -9,7 +9,7 @@ const CREATE = 'create/';
 export const applicationOf = (tid: string, clientId?: string): string => PREFIX + tid + (clientId === undefined ? '' : `/${clientId}`);
 
 /** The id of the application of a user who creates a personal account: it is there while the invitation can be accepted. */
-export const creationOf = (ref: LinkRef): string => `${PREFIX}${CREATE}${nameOf(ref)}`;
+export const creationOf = (ref: LinkRef): string => `${PREFIX}${CREATE}${linkNameOf(ref)}`;
 
 export function createApplications({
   service: { own, personalTenant },
@@ -21,7 +21,7 @@ export function createApplications({
   return {
     async find(id) {
       const name = id.slice(PREFIX.length);
-      const ref = name.startsWith(CREATE) ? refOf(name.slice(CREATE.length)) : undefined;
+      const ref = name.startsWith(CREATE) ? linkRefOf(name.slice(CREATE.length)) : undefined;
       const opened = ref && (await directory.acceptance.open(ref));
       if (name.startsWith(CREATE) && (opened?.state !== 'pending' || opened.takes !== 'link' || personalTenant === undefined))
         return undefined;

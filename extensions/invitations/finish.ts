@@ -10,7 +10,7 @@ import {
   redirectByGet,
 } from '../../lib/extension-door.js';
 import { applicationOf } from './applications.js';
-import { nameOf, type Pages } from './pages.js';
+import { linkNameOf, type Pages } from './pages.js';
 
 /** What comes back with the browser. Nothing of it is secret. */
 export interface ReturnState {
@@ -31,10 +31,10 @@ export function createFinish(context: ExtensionContext, pages: Pages) {
 
   return {
     /** Signs the browser in as the user who accepted; with their proof, without a page where nothing else is asked. */
-    async signInTo(ctx: Context, opened: OpenedInvitation, proof: Proof | undefined, by: Partial<ProvenSignIn> = {}): Promise<void> {
+    async signInUser(ctx: Context, opened: OpenedInvitation, proof: Proof | undefined, details: Partial<ProvenSignIn> = {}): Promise<void> {
       const { tenant, person, clientId, locale } = opened;
       const state: ReturnState = { tid: tenant.id, ...present({ clientId }) };
-      const signIn = proof && { oid: person.user.id, amr: ['pwd'], idp: 'local', ...by, proof };
+      const signIn = proof && { oid: person.user.id, amr: ['pwd'], idp: 'local', ...details, proof };
       await requireSignIn(ctx, {
         client: applicationOf(tenant.id, clientId),
         state: JSON.stringify(state),
@@ -46,7 +46,7 @@ export function createFinish(context: ExtensionContext, pages: Pages) {
     },
 
     /** Has the user sign in at a provider that an identity was recorded for: that accepts the invitation. */
-    async signInAt(ctx: Context, { tenant, clientId, locale, providers: [only = '', ...others] }: OpenedInvitation): Promise<void> {
+    async signInAtProvider(ctx: Context, { tenant, clientId, locale, providers: [only = '', ...others] }: OpenedInvitation): Promise<void> {
       const state: ReturnState = { tid: tenant.id, ...present({ clientId }) };
       await requireSignIn(ctx, {
         client: applicationOf(tenant.id, clientId),
@@ -68,7 +68,7 @@ export function createFinish(context: ExtensionContext, pages: Pages) {
       const isSignedIn = 'signedIn' in answer;
       if (linking) {
         if (!isSignedIn) return pages.lost(ctx);
-        return redirectByGet(ctx, url(`${own}/invitations/confirm?${new URLSearchParams({ invitation: nameOf(linking) })}`));
+        return redirectByGet(ctx, url(`${own}/invitations/confirm?${new URLSearchParams({ invitation: linkNameOf(linking) })}`));
       }
       const client = clientId === undefined ? undefined : await directory.clients.get(clientId);
       if (isSignedIn && client?.status === 'active' && client.postRegistrationUri !== undefined)

@@ -3,14 +3,14 @@ import type { Extension } from '../../lib/extension-door.js';
 import { createApplications } from './applications.js';
 import { invitationLetter } from './letter.js';
 import { errors, invitationOperations } from './operations.js';
-import { accepted, admitted } from './pages.js';
+import { acceptanceKind, admissionKind } from './pages.js';
 import { invitationRoutes } from './routes.js';
 import { texts } from './texts/index.js';
 
 export const invitations = (): Extension => ({
   name: 'invitations',
   errorCodes: errors.codes,
-  artifacts: [admitted, accepted],
+  artifacts: [admissionKind, acceptanceKind],
   texts,
   routes: invitationRoutes,
   clients: createApplications,

@@ -18,25 +18,25 @@ import {
 } from '../../lib/extension-door.js';
 
 /** Browsers in which somebody went on with a link: the steps that follow need the link no more, and it is in none of their addresses. */
-export const admitted: ArtifactKind = { name: 'invitations.admitted', lifetimeSeconds: 1800 };
+export const admissionKind: ArtifactKind = { name: 'invitations.admitted', lifetimeSeconds: 1800 };
 /** Browsers in which an invitation was accepted a moment ago: a form that is sent twice is answered like the first. */
-export const accepted: ArtifactKind = { name: 'invitations.accepted', lifetimeSeconds: 600 };
+export const acceptanceKind: ArtifactKind = { name: 'invitations.accepted', lifetimeSeconds: 600 };
 
 /** What is wrong with a password that is long enough. */
-export const ofRules: Readonly<Record<string, string>> = { weak: 'invitations.accept.easy', leaked: 'invitations.accept.leaked' };
+export const passwordProblems: Readonly<Record<string, string>> = { weak: 'invitations.accept.easy', leaked: 'invitations.accept.leaked' };
 
 /** What names one link, in forms and addresses: the link itself takes its secret as well. */
-export const nameOf = ({ id, serial }: LinkRef): string => `${id}.${serial}`;
+export const linkNameOf = ({ id, serial }: LinkRef): string => `${id}.${serial}`;
 
 const pattern = /^([\da-f-]{36})\.([1-9]\d{0,8})$/;
 /** The link that {@link nameOf} named. */
-export function refOf(name: string): LinkRef | undefined {
+export function linkRefOf(name: string): LinkRef | undefined {
   const [, id, serial] = pattern.exec(name) ?? [];
   return id === undefined ? undefined : { id, serial: Number(serial) };
 }
 
 /** Who is signed in in a browser where an invitation of somebody else is opened. */
-export interface Other {
+export interface OtherUser {
   readonly oid: string;
   /** Absent where the sign-in is not complete. */
   readonly name?: string;
@@ -56,7 +56,7 @@ export type Refusal = 'sameTenant' | 'policy' | 'other';
 
 export interface FormPage {
   readonly action: string;
-  readonly other?: Other | undefined;
+  readonly other?: OtherUser | undefined;
   readonly problem?: Text;
   readonly status?: number;
 }
@@ -193,7 +193,7 @@ const message = (title: Text, text: Text, status: number, more: readonly ViewPar
 });
 
 /** Says who is signed in already, and is signed out by an acceptance. */
-function noticeOf(other: Other | undefined, values: Readonly<Record<string, string>>): readonly ViewPart[] {
+function noticeOf(other: OtherUser | undefined, values: Readonly<Record<string, string>>): readonly ViewPart[] {
   if (!other) return [];
   const text: Text =
     other.name === undefined
@@ -278,6 +278,6 @@ const elsewhere = { part: 'button', text: 'invitations.accept.provider', name: '
 /** Leaves the page for a sign-in to another personal account. */
 const anotherButton: ViewPart = { part: 'button', text: 'invitations.confirm.another', name: 'step', value: 'another', look: 'quiet' };
 /** What the forms of a link are about. */
-export const formSubject = (ref: LinkRef): string => `invitation ${nameOf(ref)}`;
-export const confirmSubject = (ref: LinkRef, oid: string): string => `link ${nameOf(ref)} ${oid}`;
+export const formSubject = (ref: LinkRef): string => `invitation ${linkNameOf(ref)}`;
+export const confirmSubject = (ref: LinkRef, oid: string): string => `link ${linkNameOf(ref)} ${oid}`;
 const openAgain = (href: string): ViewPart => ({ part: 'link', text: 'invitations.foreign.again', href });

@@ -14,7 +14,7 @@ import {
   typedField,
 } from '../../lib/extension-door.js';
 import type { AdmissionParts, Admissions, Admitted } from './admission.js';
-import { type CreateForm, formSubject, ofRules } from './pages.js';
+import { type CreateForm, formSubject, passwordProblems } from './pages.js';
 
 /** Why the page is shown again. */
 interface Again {
@@ -39,12 +39,12 @@ export function personalAccountRoutes(
   const parts: Parts = { context, base, pages, admissions };
 
   router.get(`${base}/create`, context.impersonation.inPerson, async (ctx: Context) => {
-    const admitted = await admissions.admittedTo(ctx);
+    const admitted = await admissions.open(ctx);
     if (admitted) await showCreate(parts, ctx, admitted, namesOf(admitted.opened.person));
   });
 
   router.postForm(`${base}/create`, {
-    open: (ctx) => admissions.admittedTo(ctx),
+    open: (ctx) => admissions.open(ctx),
     subject: ({ opened }) => formSubject(opened.ref),
     again: (ctx, { opened }) => pages.foreign(ctx, opened),
     async take(ctx, admitted) {
@@ -73,7 +73,7 @@ async function showCreate(
   if (!rules) return pages.lost(ctx);
   const { email = '' } = opened.person;
   await pages.create(ctx, opened, personal, {
-    action: admissions.at('create', opened.ref),
+    action: admissions.stepUrl('create', opened.ref),
     values: { givenName: '', familyName: '', email, ...values },
     ...rules,
     ...more,
@@ -108,7 +108,7 @@ async function create(
       service.logger.info(fields, 'personal account created by an invitation');
       const proof = await directory.credentials.proofOf(account, createdAt);
       const signIn = { oid: user.id, amr: ['pwd'], idp: 'local', proof };
-      await admissions.signInThere(ctx, opened, { signIn, loginHint: input.email });
+      await admissions.signInToPersonal(ctx, opened, { signIn, loginHint: input.email });
     });
   });
 }
@@ -125,5 +125,5 @@ const namesOf = ({ givenName = '', familyName = '' }: PersonNames) => ({ givenNa
 /** The text about a field that registration refuses. */
 const problemOf = ({ field, isTaken, rule }: RegistrationProblem): readonly [string, string] => [
   field,
-  isTaken ? 'invitations.create.taken' : (ofRules[rule ?? ''] ?? `invitations.create.${field}Problem`),
+  isTaken ? 'invitations.create.taken' : (passwordProblems[rule ?? ''] ?? `invitations.create.${field}Problem`),
 ];

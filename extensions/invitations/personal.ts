@@ -24,48 +24,48 @@ import { personalAccountRoutes } from './personal-account.js';
 interface Parts extends AdmissionParts {
   readonly context: ExtensionContext;
   readonly admissions: Admissions;
-  readonly signInTo: Finish['signInTo'];
+  readonly signInUser: Finish['signInUser'];
 }
 
 /** A personal account that signed in after the link was opened, and the invitation that it is to be linked by. */
-interface Signed extends Admitted {
+interface PersonalSignIn extends Admitted {
   readonly here: BrowserSignIn;
 }
 
 export function personalRoutes(
   router: ExtensionRouter,
   context: ExtensionContext,
-  { base, pages, signInTo }: AdmissionParts & Pick<Parts, 'signInTo'>,
+  { base, pages, signInUser }: AdmissionParts & Pick<Parts, 'signInUser'>,
 ) {
   const admissions = createAdmissions(context, { base, pages });
-  const parts: Parts = { context, base, pages, signInTo, admissions };
+  const parts: Parts = { context, base, pages, signInUser, admissions };
   if (!context.work.mail) personalAccountRoutes(router, context, { base, pages }, admissions);
 
   router.get(`${base}/confirm`, context.impersonation.inPerson, (ctx: Context) => showConfirm(parts, ctx));
 
-  router.postForm<Signed>(`${base}/confirm`, {
+  router.postForm<PersonalSignIn>(`${base}/confirm`, {
     // The form may be sent twice: to the account that it was linked to, the second answer is that of the first.
     open: (ctx) => signedIn(parts, ctx, true),
     subject: ({ opened, here }) => confirmSubject(opened.ref, here.oid),
     again: (ctx, { opened }) => pages.foreign(ctx, opened),
-    take: (ctx, signed) => takeConfirm(parts, ctx, signed),
+    take: (ctx, personalSignIn) => takeConfirm(parts, ctx, personalSignIn),
   });
 
   return {
     /** Goes on with a link in this browser, as the person said: by a sign-in, or with a new account. */
-    async begin(ctx: Context, opened: OpenedInvitation): Promise<void> {
+    async start(ctx: Context, opened: OpenedInvitation): Promise<void> {
       await admissions.admit(ctx, opened.ref);
-      if (formField(ctx, 'step') !== 'create') return admissions.signInThere(ctx, opened);
+      if (formField(ctx, 'step') !== 'create') return admissions.signInToPersonal(ctx, opened);
       // With mail, the address is proven first, by the same pages and mail as of any account that users create.
-      if (context.work.mail) return admissions.signInThere(ctx, opened, { client: creationOf(opened.ref), prompt: 'create' });
-      return redirectByGet(ctx, admissions.at('create', opened.ref));
+      if (context.work.mail) return admissions.signInToPersonal(ctx, opened, { client: creationOf(opened.ref), prompt: 'create' });
+      return redirectByGet(ctx, admissions.stepUrl('create', opened.ref));
     },
   };
 }
 
 /** The invitation in the address and the personal account that signed in here for it; undefined once a page was shown instead. */
-async function signedIn(parts: Parts, ctx: Context, mayBeAccepted = false): Promise<Signed | undefined> {
-  const admitted = await parts.admissions.admittedTo(ctx, mayBeAccepted);
+async function signedIn(parts: Parts, ctx: Context, mayBeAccepted = false): Promise<PersonalSignIn | undefined> {
+  const admitted = await parts.admissions.open(ctx, mayBeAccepted);
   const here = admitted && (await personalIn(parts, ctx, admitted));
   return admitted && here && { ...admitted, here };
 }
@@ -74,16 +74,16 @@ async function signedIn(parts: Parts, ctx: Context, mayBeAccepted = false): Prom
 async function personalIn(
   { context, pages, admissions }: Parts,
   ctx: Context,
-  { opened, at: admittedAt }: Admitted,
+  { opened, admittedAt }: Admitted,
 ): Promise<BrowserSignIn | undefined> {
   const here = await context.signIn.current(ctx);
   const isPersonal = here?.account.tenant.id === context.service.personalTenant;
   // A sign-in by a credential that an account link replaced does not prove the parent, who becomes the parent of the invited account.
   const isOwners = here?.owner === (here?.account.person.user.parentUserId ?? here?.oid);
   const isSince = here !== undefined && isPersonal && isOwners && here.authTime >= Math.floor(admittedAt / 1000);
-  if (isSince && (await admissions.holds(here))) return here;
+  if (isSince && (await admissions.isProofCurrent(here))) return here;
   // An incomplete sign-in goes on where it stopped, for example at the second factor. The user signs in again after the proof has ended.
-  await (here && !isSince ? pages.lost(ctx) : admissions.signInThere(ctx, opened, here ? {} : { prompt: undefined }));
+  await (here && !isSince ? pages.lost(ctx) : admissions.signInToPersonal(ctx, opened, here ? {} : { prompt: undefined }));
   return undefined;
 }
 
@@ -103,11 +103,11 @@ const isInTenant = async ({ directory }: ExtensionContext, { person }: Account, 
 
 async function showConfirm(parts: Parts, ctx: Context): Promise<void> {
   const { context, pages, admissions } = parts;
-  const signed = await signedIn(parts, ctx);
-  if (!signed) return;
-  const { opened, here } = signed;
+  const personalSignIn = await signedIn(parts, ctx);
+  if (!personalSignIn) return;
+  const { opened, here } = personalSignIn;
   const parent = await parentOf(context, here);
-  const action = admissions.at('confirm', opened.ref);
+  const action = admissions.stepUrl('confirm', opened.ref);
   const refuse = (reason: Refusal) => pages.refused(ctx, opened, reason, action, here.oid);
   if (!parent || !(await isLinkable(context, opened))) return refuse('other');
   if (await isInTenant(context, parent, opened.tenant.id)) return refuse('sameTenant');
@@ -115,22 +115,22 @@ async function showConfirm(parts: Parts, ctx: Context): Promise<void> {
   return pages.confirm(ctx, opened, here.account, action);
 }
 
-async function takeConfirm(parts: Parts, ctx: Context, signed: Signed): Promise<void> {
+async function takeConfirm(parts: Parts, ctx: Context, personalSignIn: PersonalSignIn): Promise<void> {
   const { context, pages, admissions } = parts;
-  const { opened, here } = signed;
-  if (formField(ctx, 'step') === 'another' && opened.state === 'pending') return admissions.signInThere(ctx, opened);
+  const { opened, here } = personalSignIn;
+  if (formField(ctx, 'step') === 'another' && opened.state === 'pending') return admissions.signInToPersonal(ctx, opened);
   const parent = await parentOf(context, here);
   if (!parent || !(await isLinkable(context, opened)))
-    return pages.refused(ctx, opened, 'other', admissions.at('confirm', opened.ref), here.oid);
+    return pages.refused(ctx, opened, 'other', admissions.stepUrl('confirm', opened.ref), here.oid);
   try {
-    await accept(parts, ctx, signed, parent);
+    await accept(parts, ctx, personalSignIn, parent);
   } catch (error) {
-    await showRefusal(parts, ctx, signed, error);
+    await showRefusal(parts, ctx, personalSignIn, error);
   }
 }
 
 /** Accepts the invitation, links its account to the parent, and signs the browser in to it. */
-async function accept({ context, signInTo }: Parts, ctx: Context, { opened, here }: Signed, parent: Account): Promise<void> {
+async function accept({ context, signInUser }: Parts, ctx: Context, { opened, here }: PersonalSignIn, parent: Account): Promise<void> {
   const { directory, http, service } = context;
   const { ref, tenant } = opened;
   const { person } = await directory.acceptance.acceptLinked(
@@ -144,15 +144,20 @@ async function accept({ context, signInTo }: Parts, ctx: Context, { opened, here
   // The parent's credentials, which were proven a moment ago, are those of the child by now.
   const proof = await directory.credentials.proofOf({ person, tenant }, new Date(here.authTime * 1000));
   const { amr, idp, used, mfaIn, heldTo } = here;
-  await signInTo(ctx, { ...opened, person }, proof, {
+  await signInUser(ctx, { ...opened, person }, proof, {
     amr,
     idp,
     ...present({ used, mfaIn, heldTo }),
   });
 }
 
-async function showRefusal({ context, pages, admissions }: Parts, ctx: Context, { opened, here }: Signed, error: unknown): Promise<void> {
-  const refuse = (reason: Refusal) => pages.refused(ctx, opened, reason, admissions.at('confirm', opened.ref), here.oid);
+async function showRefusal(
+  { context, pages, admissions }: Parts,
+  ctx: Context,
+  { opened, here }: PersonalSignIn,
+  error: unknown,
+): Promise<void> {
+  const refuse = (reason: Refusal) => pages.refused(ctx, opened, reason, admissions.stepUrl('confirm', opened.ref), here.oid);
   if (IdpError.is(error, 'link_same_tenant')) return refuse('sameTenant');
   if (IdpError.is(error, 'link_not_allowed')) return refuse('policy');
   if (IdpError.is(error, 'link_chain', 'link_self', 'link_privileged', 'already_linked', 'not_found')) return refuse('other');

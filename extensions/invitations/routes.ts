@@ -12,7 +12,7 @@ import {
   type Proof,
 } from '../../lib/extension-door.js';
 import { createFinish, type Finish } from './finish.js';
-import { accepted, createPages, formSubject, nameOf, type Other, ofRules, type Pages } from './pages.js';
+import { acceptanceKind, createPages, formSubject, linkNameOf, type OtherUser, type Pages, passwordProblems } from './pages.js';
 import { personalRoutes } from './personal.js';
 
 /** How an acceptance that was just made is signed in, when its form comes a second time. */
@@ -35,7 +35,7 @@ export function invitationRoutes(router: ExtensionRouter, context: ExtensionCont
   const finish = createFinish(context, pages);
 
   router.get(`${base}/return`, finish.arrive);
-  const personal = personalRoutes(router, context, { base, pages, signInTo: finish.signInTo });
+  const personal = personalRoutes(router, context, { base, pages, signInUser: finish.signInUser });
   const parts: Parts = { context, base, pages, finish, personal };
 
   router.linkPages<OpenedInvitation>({
@@ -46,12 +46,12 @@ export function invitationRoutes(router: ExtensionRouter, context: ExtensionCont
     },
     subject: ({ ref }) => formSubject(ref),
     state: ({ state }) => (state === 'pending' ? 'pending' : 'over'),
-    ask: async (ctx, opened) => pages.accept(ctx, opened, { action: actionOf(parts, ctx), other: await otherIn(context, ctx, opened) }),
+    ask: async (ctx, opened) => pages.accept(ctx, opened, { action: actionOf(parts, ctx), other: await otherUserIn(context, ctx, opened) }),
     take: (ctx, opened) => take(parts, ctx, opened),
     over: (ctx, opened) => pages.over(ctx, opened),
     async takeOver(ctx, opened) {
       if (opened.state !== 'accepted' || opened.takes === 'link') return pages.over(ctx, opened);
-      if (!(await wentOn(parts, ctx, opened))) await accept(parts, ctx, opened, undefined);
+      if (!(await repeatSignIn(parts, ctx, opened))) await accept(parts, ctx, opened, undefined);
     },
     unknown: (ctx) => pages.unknown(ctx),
     again: (ctx, opened) => pages.foreign(ctx, opened, actionOf(parts, ctx)),
@@ -61,7 +61,11 @@ export function invitationRoutes(router: ExtensionRouter, context: ExtensionCont
 const actionOf = ({ context, base }: Parts, ctx: Context): string => context.service.url(`${base}/${String(ctx.params.token)}`);
 
 /** Who else is signed in here: accepting signs them out. */
-async function otherIn({ signIn }: ExtensionContext, ctx: Context, { person, takes }: OpenedInvitation): Promise<Other | undefined> {
+async function otherUserIn(
+  { signIn }: ExtensionContext,
+  ctx: Context,
+  { person, takes }: OpenedInvitation,
+): Promise<OtherUser | undefined> {
   const ending = takes === 'link' ? undefined : await signIn.toEnd(ctx);
   if (!ending || ending.oid === person.user.id) return undefined;
   const here = await signIn.current(ctx);
@@ -72,15 +76,15 @@ async function otherIn({ signIn }: ExtensionContext, ctx: Context, { person, tak
 
 async function take(parts: Parts, ctx: Context, opened: OpenedInvitation): Promise<void> {
   const { context, pages, finish, personal } = parts;
-  const other = await otherIn(context, ctx, opened);
+  const other = await otherUserIn(context, ctx, opened);
   // Nobody is signed out who was not told of on the page.
   if (other && other.oid !== formField(ctx, 'over')) return pages.accept(ctx, opened, { action: actionOf(parts, ctx), other, status: 409 });
-  if (opened.takes === 'link') return personal.begin(ctx, opened);
-  if (formField(ctx, 'step') === 'provider' && opened.providers.length > 0) return finish.signInAt(ctx, opened);
+  if (opened.takes === 'link') return personal.start(ctx, opened);
+  if (formField(ctx, 'step') === 'provider' && opened.providers.length > 0) return finish.signInAtProvider(ctx, opened);
   await accept(parts, ctx, opened, other);
 }
 
-async function accept(parts: Parts, ctx: Context, opened: OpenedInvitation, other: Other | undefined): Promise<void> {
+async function accept(parts: Parts, ctx: Context, opened: OpenedInvitation, other: OtherUser | undefined): Promise<void> {
   const { context, pages, finish } = parts;
   const { directory, http, records, service } = context;
   const { ref, takes } = opened;
@@ -89,14 +93,14 @@ async function accept(parts: Parts, ctx: Context, opened: OpenedInvitation, othe
   const password = takes === 'password' ? formField(ctx, 'password') : undefined;
   if (password === '' && opened.state === 'pending') return again('invitations.accept.missing', 400);
   try {
-    const ticket = secondTime(context, ctx, ref);
+    const ticket = acceptanceTicket(context, ctx, ref);
     const { proof } = await directory.acceptance.accept(ref, password, hashingQueuesOf(ctx.ip), ticket);
     service.logger.info({ requestId: http.requestId(ctx), invitation: ref.id, tenant: opened.tenant.id }, 'invitation accepted');
-    await records.artifact(accepted).put(ticket, { ...(proof && { proof }) } satisfies JustAccepted);
-    await finish.signInTo(ctx, opened, proof);
+    await records.artifact(acceptanceKind).put(ticket, { ...(proof && { proof }) } satisfies JustAccepted);
+    await finish.signInUser(ctx, opened, proof);
   } catch (error) {
     if (IdpError.is(error, 'invalid_record')) {
-      const key = ofRules[String(error.details.rule)] ?? 'invitations.accept.weak';
+      const key = passwordProblems[String(error.details.rule)] ?? 'invitations.accept.weak';
       return again(key, 400, { length: String(opened.passwordLength) });
     }
     if (IdpError.is(error, 'busy')) {
@@ -106,19 +110,20 @@ async function accept(parts: Parts, ctx: Context, opened: OpenedInvitation, othe
     if (!IdpError.is(error, 'invitation_over')) throw error;
     const now = await directory.acceptance.open(ref);
     if (!now) return pages.unknown(ctx);
-    if (now.state === 'accepted' && (await wentOn(parts, ctx, now))) return;
+    if (now.state === 'accepted' && (await repeatSignIn(parts, ctx, now))) return;
     return now.state === 'pending' ? again('invitations.accept.again', 409) : pages.over(ctx, now);
   }
 }
 
 /** Returns the id of the record, which no other browser can find out. */
-const secondTime = ({ http }: ExtensionContext, ctx: Context, ref: LinkRef): string => http.csrf.ticket(ctx, `accepted ${nameOf(ref)}`);
+const acceptanceTicket = ({ http }: ExtensionContext, ctx: Context, ref: LinkRef): string =>
+  http.csrf.ticket(ctx, `accepted ${linkNameOf(ref)}`);
 
 /** Goes on like the first time, in the browser that accepted it. */
-async function wentOn({ context, finish }: Parts, ctx: Context, opened: OpenedInvitation): Promise<boolean> {
-  const ticket = secondTime(context, ctx, opened.ref);
-  const acceptance = (await context.records.artifact(accepted).read(ticket)) as JustAccepted | undefined;
+async function repeatSignIn({ context, finish }: Parts, ctx: Context, opened: OpenedInvitation): Promise<boolean> {
+  const ticket = acceptanceTicket(context, ctx, opened.ref);
+  const acceptance = (await context.records.artifact(acceptanceKind).read(ticket)) as JustAccepted | undefined;
   if (!acceptance) return false;
-  await finish.signInTo(ctx, opened, acceptance.proof);
+  await finish.signInUser(ctx, opened, acceptance.proof);
   return true;
 }

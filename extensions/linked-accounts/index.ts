@@ -1,12 +1,12 @@
 /** Linked accounts, by the person themselves: the page that lists them, links another one, and ends a link. */
 import type { Extension } from '../../lib/extension-door.js';
-import { begun, pageOf } from './link-request.js';
+import { linkRequestKind, pageOf } from './link-request.js';
 import { linkedAccountRoutes } from './routes.js';
 import { texts } from './texts/index.js';
 
 export const linkedAccounts = (): Extension => ({
   name: 'linked-accounts',
-  artifacts: [begun],
+  artifacts: [linkRequestKind],
   texts,
   accountSections: [
     {

@@ -15,17 +15,17 @@ import {
 const FRESH_SECONDS = 600;
 
 /** Links that were begun, each in its browser. */
-export const begun: ArtifactKind = { name: 'linked-accounts.begun', lifetimeSeconds: FRESH_SECONDS, once: true };
+export const linkRequestKind: ArtifactKind = { name: 'linked-accounts.begun', lifetimeSeconds: FRESH_SECONDS, once: true };
 
 /** The page, for who signs in to get to it. */
 export const pageOf = (context: ExtensionContext): OwnPage =>
   createOwnPage(context, 'linked-accounts:page', `${context.service.own}/linked-accounts`, FRESH_SECONDS);
 
-interface Begun {
+interface LinkRequest {
   readonly signIn: Omit<BrowserSignIn, 'account'>;
   readonly proof: Proof;
   /** When, in seconds since the epoch. */
-  readonly at: number;
+  readonly startedAt: number;
 }
 
 export function createLinkRequests({
@@ -47,24 +47,24 @@ export function createLinkRequests({
     unprovenParent,
 
     /** @returns its id, which opens nothing in another browser. */
-    async begin(ctx: Context, { account, ...signIn }: BrowserSignIn): Promise<string> {
+    async start(ctx: Context, { account, ...signIn }: BrowserSignIn): Promise<string> {
       const id = randomUUID();
       const proof = await directory.credentials.proofOf(account, new Date(signIn.authTime * 1000));
-      await artifact(begun).put(ticket(ctx, id), { signIn, proof, at: Math.floor(now() / 1000) } satisfies Begun);
+      await artifact(linkRequestKind).put(ticket(ctx, id), { signIn, proof, startedAt: Math.floor(now() / 1000) } satisfies LinkRequest);
       return id;
     },
 
     /** The sign-in that began the link, if it still meets the requirements of its account and the browser has a newer sign-in. */
     async first(ctx: Context, id: string, here: BrowserSignIn): Promise<BrowserSignIn | undefined> {
-      const kept = (await artifact(begun).read(ticket(ctx, id))) as Begun | undefined;
-      if (!kept || here.authTime < kept.at) return undefined;
-      const account = await directory.accounts.findByOid(kept.signIn.oid);
-      if (!account || !(await directory.credentials.holds(account, kept.proof))) return undefined;
-      const first = { ...kept.signIn, account };
+      const record = (await artifact(linkRequestKind).read(ticket(ctx, id))) as LinkRequest | undefined;
+      if (!record || here.authTime < record.startedAt) return undefined;
+      const account = await directory.accounts.findByOid(record.signIn.oid);
+      if (!account || !(await directory.credentials.holds(account, record.proof))) return undefined;
+      const first = { ...record.signIn, account };
       return (await isSufficient(account, first)) && (await mayChange(first)) && !(await unprovenParent(first)) ? first : undefined;
     },
 
     /** Ends it; true for one caller. */
-    end: async (ctx: Context, id: string): Promise<boolean> => (await artifact(begun).take(ticket(ctx, id))) !== undefined,
+    end: async (ctx: Context, id: string): Promise<boolean> => (await artifact(linkRequestKind).take(ticket(ctx, id))) !== undefined,
   };
 }

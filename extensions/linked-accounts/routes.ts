@@ -108,7 +108,7 @@ function linkRoutes(router: ExtensionRouter, parts: Parts): void {
   router.get(`${path}/link`, async (ctx: Context) => {
     const here = await presentToLink(ctx, '/link');
     if (!here) return;
-    await ownPage.signIn(ctx, confirmOf(await requests.begin(ctx, here)), undefined, { prompt: 'login' });
+    await ownPage.signIn(ctx, confirmOf(await requests.start(ctx, here)), undefined, { prompt: 'login' });
   });
 
   /** Returns the two proven accounts and the voucher of both sign-ins. Undefined after another page was shown. */
@@ -155,8 +155,8 @@ async function link(ctx: Context, { one, other, vouchedBy }: Both, { context, ba
   const { parent, child } = chosen;
   if (!(await requests.end(ctx, linkOf(ctx)))) return redirectByGet(ctx, base);
   try {
-    const by = directory.as(attributionOf({ oid: idOf(one) }, requestId(ctx)), vouchedBy);
-    const { linking } = by.forTenant(child.tenant.id);
+    const asPerson = directory.as(attributionOf({ oid: idOf(one) }, requestId(ctx)), vouchedBy);
+    const { linking } = asPerson.forTenant(child.tenant.id);
     await linking.link(idOf(child), { tid: parent.tenant.id, userId: idOf(parent) }, directory.privileges.checkNone);
   } catch (error) {
     if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, other, 'tenant');
@@ -189,8 +189,8 @@ function unlinkRoutes(router: ExtensionRouter, { context, path, base, pages, own
   }
 
   router.get(`${path}/unlink`, async (ctx: Context) => {
-    const found = await endable(ctx, String(ctx.query.unlink));
-    if (found) await pages.unlink(ctx, found.here.account, found.child);
+    const ending = await endable(ctx, String(ctx.query.unlink));
+    if (ending) await pages.unlink(ctx, ending.here.account, ending.child);
   });
 
   router.postForm(`${path}/unlink`, {
@@ -198,9 +198,9 @@ function unlinkRoutes(router: ExtensionRouter, { context, path, base, pages, own
     subject: ({ child }) => subjects.unlink(child),
     again: pages.lost,
     async take(ctx, { here, child }) {
-      const by = directory.as(attributionOf(here, requestId(ctx)));
+      const asPerson = directory.as(attributionOf(here, requestId(ctx)));
       const { parentUserId = '' } = child.person.user;
-      await by.forTenant(child.tenant.id).linking.unlink(idOf(child), parentUserId).catch(IdpError.unless('not_linked'));
+      await asPerson.forTenant(child.tenant.id).linking.unlink(idOf(child), parentUserId).catch(IdpError.unless('not_linked'));
       logger.info({ requestId: requestId(ctx), child: idOf(child), parent: parentUserId }, 'link of accounts ended by their person');
       redirectByGet(ctx, `${base}?done=unlinked`);
     },

@@ -86,7 +86,7 @@ const MOST_DIGESTS = 20_000;
 export type Confirmation = () => Promise<void>;
 
 /** Unconfirmed means of a user, of a person who is about to get a user, of a group that is about to get permissions, or of a client. */
-interface Found {
+interface Unconfirmed {
   /** Id of the user, the person, the group or the client. */
   readonly id: string;
   readonly users: readonly UnconfirmedUser[];
@@ -130,35 +130,43 @@ class Listings {
   }
 
   /** Records the means that the administrator is shown now, in addition to earlier ones. */
-  async list(request: Request, found: Found, means: readonly Listed[]): Promise<Shown[]> {
+  async list(request: Request, unconfirmed: Unconfirmed, means: readonly Listed[]): Promise<Shown[]> {
     const listed = means.slice(0, MOST_MEANS);
     const digests = new Map(listed.map((one) => [digestOf(one), this.#now()]));
     await this.#shown.update(
-      keyOf(request, found),
+      keyOf(request, unconfirmed),
       (value) => [...this.#recent(value).filter(([digest]) => !digests.has(digest)), ...digests].slice(-MOST_DIGESTS),
       { lifetimeSeconds: listings.lifetimeSeconds },
     );
-    return shownTo(request, found, listed);
+    return shownTo(request, unconfirmed, listed);
   }
 
   /**
    * @param users whose means the administrator confirms. @default all that were found
    * @throws IdpError `means_unconfirmed`, or `grant_exceeds_own` for a user whom the administrator may not become
    */
-  async check(request: Request, found: Found, isConfirmed: boolean, users = found.users): Promise<Confirmation | undefined> {
-    const all = meansIn(found);
+  async check(
+    request: Request,
+    unconfirmed: Unconfirmed,
+    isConfirmed: boolean,
+    users = unconfirmed.users,
+  ): Promise<Confirmation | undefined> {
+    const all = meansIn(unconfirmed);
     if (all.length === 0) return undefined;
     if (isConfirmed) for (const { person } of users) await checkMayBecome(request, person);
-    const unlisted = isConfirmed ? await this.#unseen(request, found) : all;
+    const unlisted = isConfirmed ? await this.#unseen(request, unconfirmed) : all;
     if (unlisted.length > 0)
-      throw errors('means_unconfirmed', { means: await this.list(request, found, unlisted), total: shownTo(request, found).length });
+      throw errors('means_unconfirmed', {
+        means: await this.list(request, unconfirmed, unlisted),
+        total: shownTo(request, unconfirmed).length,
+      });
     return () => request.directory.means.confirm(users);
   }
 
   /** Returns the means that the administrator was not shown within the last hour. */
-  async #unseen(request: Request, found: Found): Promise<readonly Listed[]> {
-    const seen = new Set(this.#recent(await this.#shown.read(keyOf(request, found))).map(([digest]) => digest));
-    return meansIn(found).filter((one) => !seen.has(digestOf(one)));
+  async #unseen(request: Request, unconfirmed: Unconfirmed): Promise<readonly Listed[]> {
+    const seen = new Set(this.#recent(await this.#shown.read(keyOf(request, unconfirmed))).map(([digest]) => digest));
+    return meansIn(unconfirmed).filter((one) => !seen.has(digestOf(one)));
   }
 
   #recent(value: unknown): Listing {
@@ -209,18 +217,18 @@ async function checkGroup(
 ): Promise<Confirmation | undefined> {
   const { means, privileges } = request.directory;
   const granted = { tid: group.tid, permissionIds };
-  const held = privileges.ofGroups([granted]);
-  if (held.length === 0) return undefined;
-  const sources = await means.unconfirmedSources(group, held);
+  const given = privileges.ofGroups([granted]);
+  if (given.length === 0) return undefined;
+  const sources = await means.unconfirmedSources(group, given);
   const users: UnconfirmedUser[] = [];
-  for await (const user of means.unconfirmedMembers(group, held)) users.push(user);
+  for await (const user of means.unconfirmedMembers(group, given)) users.push(user);
   if (isConfirmed && sources.length > 0 && !privileges.mayTakePermissions(request.administrator, granted))
     throw errors('grant_exceeds_own');
   const ofUsers = await shown.check(request, { id: group.id, users, sources }, isConfirmed);
   return (
     ofUsers &&
     (async () => {
-      await means.confirmSources(group, sources, held);
+      await means.confirmSources(group, sources, given);
       await ofUsers();
     })
   );
@@ -235,8 +243,8 @@ const listOperation = (shown: Listings) =>
     query: listQuery,
     answer: MeansList,
     async handle(request) {
-      const found = await foundOfUser(request, request.query.groupId);
-      return { items: await shown.list(request, found, meansIn(found)), total: shownTo(request, found).length };
+      const unconfirmed = await unconfirmedOfUser(request, request.query.groupId);
+      return { items: await shown.list(request, unconfirmed, meansIn(unconfirmed)), total: shownTo(request, unconfirmed).length };
     },
   });
 
@@ -250,14 +258,14 @@ const confirmOperation = (shown: Listings) =>
     errors: ['grant_exceeds_own', 'means_unconfirmed'],
     async handle(request) {
       const { administrator, directory } = request;
-      const found = await foundOfUser(request);
+      const unconfirmed = await unconfirmedOfUser(request);
       // Privileges of the parent must not prevent a confirmation of the child's means.
-      const isAllowed = await Promise.all(found.users.map(({ person }) => directory.privileges.mayBecome(administrator, person)));
-      const users = found.users.filter((_, index) => isAllowed[index]);
-      const left = { ...found, users: found.users.filter((_, index) => !isAllowed[index]) };
-      const confirmation = await shown.check(request, found, true, users.length > 0 ? users : found.users);
+      const isAllowed = await Promise.all(unconfirmed.users.map(({ person }) => directory.privileges.mayBecome(administrator, person)));
+      const users = unconfirmed.users.filter((_, index) => isAllowed[index]);
+      const left = { ...unconfirmed, users: unconfirmed.users.filter((_, index) => !isAllowed[index]) };
+      const confirmation = await shown.check(request, unconfirmed, true, users.length > 0 ? users : unconfirmed.users);
       const hasMoreElsewhere = left.users.some(({ person }) => !administrator.administers(person.tid));
-      const items = shownTo(request, { ...found, users });
+      const items = shownTo(request, { ...unconfirmed, users });
       const answer = await request.remember('answer', () => ({ items, left: shownTo(request, left), hasMoreElsewhere }));
       await confirmation?.();
       return answer;
@@ -265,27 +273,27 @@ const confirmOperation = (shown: Listings) =>
   });
 
 /** @param groupId a group that the user is about to be in */
-async function foundOfUser({ params, directory }: Request, groupId?: string): Promise<Found> {
+async function unconfirmedOfUser({ params, directory }: Request, groupId?: string): Promise<Unconfirmed> {
   const { tid = '', id = '' } = params;
   const added = groupId === undefined ? [] : await directory.privileges.ofGroupIds({ tid, groupIds: [groupId] });
   return { id, users: await directory.means.unconfirmed(await directory.forTenant(tid).users.require(id), added) };
 }
 
 /** The key of what an administrator was shown of a record. */
-const keyOf = ({ administrator, params }: Request, { id }: Found): string => JSON.stringify([administrator.actor, params.tid, id]);
+const keyOf = ({ administrator, params }: Request, { id }: Unconfirmed): string => JSON.stringify([administrator.actor, params.tid, id]);
 
 type Shown = Omit<VouchedMeans, 'vouchedBy' | 'revision'>;
 type Listed = VouchedMeans | ClientMeans;
 
-const meansIn = ({ users, sources = [], client }: Found): readonly Listed[] => [
+const meansIn = ({ users, sources = [], client }: Unconfirmed): readonly Listed[] => [
   ...(client ? [client] : []),
   ...sources,
   ...users.flatMap(({ means }) => means),
 ];
 
 /** Returns the means that the administrator may see. A parent may be in a tenant that the administrator does not administer. */
-function shownTo({ administrator }: Request, found: Found, listed?: readonly Listed[]): Shown[] {
-  const visible = meansIn({ ...found, users: found.users.filter(({ person }) => administrator.administers(person.tid)) });
+function shownTo({ administrator }: Request, unconfirmed: Unconfirmed, listed?: readonly Listed[]): Shown[] {
+  const visible = meansIn({ ...unconfirmed, users: unconfirmed.users.filter(({ person }) => administrator.administers(person.tid)) });
   return visible.filter((one) => listed?.includes(one) ?? true).map(shownOf);
 }
 

@@ -25,9 +25,9 @@ export const sessions = ({ sessions: all }: Pick<ExtensionContext, 'sessions'>) 
     summary: 'Lists the browsers that a user is signed in in, the latest first',
     answer: Type.Object({ items: Type.Array(Session) }, strict),
     async handle({ params }) {
-      const found = await all.list({ tid: params.tid, userId: params.id });
+      const sessions = await all.list({ tid: params.tid, userId: params.id });
       return {
-        items: found.map(({ id, signedInAt, expiresAt, amr, idp, act, clientIds }) => ({
+        items: sessions.map(({ id, signedInAt, expiresAt, amr, idp, act, clientIds }) => ({
           id,
           signedInAt: signedInAt.toISOString(),
           expiresAt: expiresAt.toISOString(),

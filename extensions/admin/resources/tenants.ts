@@ -38,9 +38,9 @@ const ownTenants =
   ({ administrator: { account, client }, directory }: Request) =>
   async ({ limit = 50, after, name = '', sort = name === '' ? 'createdAt' : 'name', status: wanted }: Query) => {
     const ids = account ? [account.tenant.id] : client.adminTenants;
-    const found = (await Promise.all(ids.map(directory.tenants.get))).flatMap((tenant) => tenant ?? []);
+    const own = (await Promise.all(ids.map(directory.tenants.get))).flatMap((tenant) => tenant ?? []);
     const key = (tenant: Tenant) => (sort.endsWith('name') ? tenant.name.toLowerCase() : tenant.createdAt.toISOString()) + tenant.id;
-    const sorted = found
+    const sorted = own
       .filter((tenant) => tenant.name.toLowerCase().startsWith(name.toLowerCase()) && (wanted ?? tenant.status) === tenant.status)
       .sort((a, b) => (key(a) < key(b) ? -1 : 1) * (sort.startsWith('-') ? -1 : 1));
     const from = after === undefined ? 0 : sorted.findIndex(({ id }) => id === after) + 1;

@@ -88,10 +88,10 @@ const regrouped = (
 /** The groups that exist. A removed group leaves its id with its users, so only unreadable groups are named. */
 async function groupsOf(directory: Directory, person: PersonWithUser) {
   // Read one by one: the cache of memberships may not have a group yet that was repaired in the store.
-  const found = await directory.forTenant(person.tid).groups.findMany({ ids: person.user.groupIds });
-  const groups = found.filter((group) => group !== undefined);
-  const known = new Set(groups.map(({ id }) => id));
-  const others = person.user.groupIds.filter((id) => !known.has(id));
+  const stored = await directory.forTenant(person.tid).groups.findMany({ ids: person.user.groupIds });
+  const groups = stored.filter((group) => group !== undefined);
+  const groupIds = new Set(groups.map(({ id }) => id));
+  const others = person.user.groupIds.filter((id) => !groupIds.has(id));
   const unreadable = await Promise.all(others.map((id) => directory.unreadable({ collection: 'groups', id })));
   const leftOut = unreadable.flatMap((row) => (row?.tid === person.tid ? [{ id: row.id, path: row.path }] : []));
   return { items: groups.map(({ id, name }) => ({ id, name })), ...(leftOut.length > 0 && { unreadable: leftOut }) };

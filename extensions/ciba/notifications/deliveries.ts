@@ -1,7 +1,7 @@
 /** How deliveries about authentication requests are taken. */
 import type { DeliveryKind, ExtensionContext } from '../../../lib/extension-door.js';
 import type { Requests } from '../requests/requests.js';
-import { createTellDecision } from './events.js';
+import { createRaiseDecision } from './events.js';
 import { CLIENT_RETRIES, DECIDED, DECISION_RETRIES, MAIL, NOTIFY, PERSON_RETRIES, PING } from './kinds.js';
 import { createNotify, createSendMail } from './person.js';
 import { createPing } from './ping.js';
@@ -11,7 +11,7 @@ export function createDeliveries(context: ExtensionContext, requests: Requests):
   return {
     [NOTIFY]: { take: createNotify(context, requests), retryAfterSeconds: PERSON_RETRIES },
     ...(mail && { [MAIL]: { take: createSendMail(context, requests, mail), retryAfterSeconds: PERSON_RETRIES } }),
-    [DECIDED]: { take: createTellDecision(context, requests), retryAfterSeconds: DECISION_RETRIES },
+    [DECIDED]: { take: createRaiseDecision(context, requests), retryAfterSeconds: DECISION_RETRIES },
     [PING]: { take: createPing(context, requests), retryAfterSeconds: CLIENT_RETRIES },
   };
 }

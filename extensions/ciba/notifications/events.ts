@@ -32,7 +32,7 @@ export const createAnnounce =
   };
 
 /** Tells of a request that began: the event, and whoever brings it to the person. */
-export const createTellBegun =
+export const createAnnounceRequest =
   ({ service: { ciba }, work: { deliver, emit, mail } }: Pick<ExtensionContext, 'service' | 'work'>) =>
   async (request: AuthenticationRequest, account: Account, by: Attribution): Promise<void> => {
     await emit('BackchannelAuthenticationRequested', account, about(request), undefined, by);
@@ -41,7 +41,7 @@ export const createTellBegun =
   };
 
 /** Raises the event of a decision, once however often it is told. */
-export const createTellDecision =
+export const createRaiseDecision =
   ({ directory, work: { emit } }: ExtensionContext, requests: Pick<Requests, 'read'>): DeliveryHandler =>
   async ({ data, attempts }) => {
     const request = await requests.read(String(data.id));

@@ -140,18 +140,18 @@ function tokensOf(line: string): readonly Token[] {
     if (text !== '') tokens.push({ text, stars: 0, canOpen: false, canClose: false });
     text = '';
   };
-  for (let at = 0; at < line.length; ) {
-    const [marks, escaped] = /^(?:\\([\\*#+-])|\*+)/.exec(line.slice(at)) ?? [];
+  for (let position = 0; position < line.length; ) {
+    const [marks, escaped] = /^(?:\\([\\*#+-])|\*+)/.exec(line.slice(position)) ?? [];
     if (marks === undefined) {
-      text += line[at++];
+      text += line[position++];
     } else if (escaped !== undefined) {
       text += escaped;
-      at += marks.length;
+      position += marks.length;
     } else {
-      const [before = ' ', after = ' '] = [line[at - 1], line[at + marks.length]];
+      const [before = ' ', after = ' '] = [line[position - 1], line[position + marks.length]];
       endText();
       tokens.push({ stars: marks.length, canOpen: /\S/.test(after), canClose: /\S/.test(before) });
-      at += marks.length;
+      position += marks.length;
     }
   }
   endText();

@@ -2,7 +2,7 @@
 
 import type { IdentityProvider } from 'tenant-idp';
 import type { Extension, ExtensionContext } from 'tenant-idp/extension';
-import { createAnnounce, createTellBegun } from '../../../extensions/ciba/notifications/events.js';
+import { createAnnounce, createAnnounceRequest } from '../../../extensions/ciba/notifications/events.js';
 import type { Asked } from '../../../extensions/ciba/requests/record.js';
 import { createRequests, type Requests, type StartedRequest } from '../../../extensions/ciba/requests/requests.js';
 import { present } from '../../../lib/present.js';
@@ -89,7 +89,7 @@ export function createAsking(idp: () => IdentityProvider): Asking {
       const options = { lifetimeSeconds, ...present({ notificationToken }) };
       const started = await made().requests.start(asked, options);
       if (!started) throw new Error('one too many');
-      await createTellBegun(made().context)(started.request, account, { actor: `client:${clientId}`, requestId: 'asked' });
+      await createAnnounceRequest(made().context)(started.request, account, { actor: `client:${clientId}`, requestId: 'asked' });
       return started;
     },
   };
