@@ -23,7 +23,7 @@ const byLocale = Type.Object(Object.fromEntries(locales.map((locale) => [locale,
 });
 const members = {
   ...apiResourceMembers,
-  // Languages of the pages alone. A stored description may have others.
+  // Accepts only languages of the pages. A stored description may have others.
   scopeDescriptions: Type.Optional(
     Type.Record(Type.String(), Type.Union([description, Type.Unsafe<Readonly<Record<string, string>>>(byLocale)])),
   ),
@@ -43,16 +43,16 @@ export type ApiResourceInput = Static<typeof apiResourceInput>;
 
 export interface ApiResources {
   /**
-   * Without a `secret` of its own it gets one, shown this once.
-   * @param makeSecret returns a secret that nobody can guess
-   * @throws IdpError `invalid_record`; `conflict` when a client or an API resource has the id, or a scope has an owner.
+   * Creates an API resource. Without a `secret` in the input it gets a new one, which is returned only here.
+   * @param makeSecret returns a secret that cannot be guessed
+   * @throws IdpError `invalid_record`; `conflict` if a client or an API resource has the id, or a scope has an owner.
    */
   create(
     input: ApiResourceInput,
     makeSecret?: () => Promise<string>,
   ): Promise<{ readonly apiResource: ApiResource; readonly secret?: string }>;
   get(id: string): Promise<ApiResource | undefined>;
-  /** What {@link get} answers, if it is at hand. */
+  /** Returns the result of {@link get} if it is in memory. */
   peek(id: string): ApiResource | undefined;
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<ApiResource>;
@@ -63,17 +63,17 @@ export interface ApiResources {
   update(id: string, patch: Patch<ApiResourceFields>, check?: CheckCurrent<ApiResource>): Promise<ApiResource>;
   /** @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
-  /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
+  /** Adds a secret. The one before stays valid until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   rotateSecret(
     id: string,
     secret?: string,
     check?: CheckCurrent<ApiResource>,
   ): Promise<{ readonly apiResource: ApiResource; readonly secret: string }>;
-  /** The API resource, if the secret is one of its live ones. */
+  /** Returns the API resource if the secret is one of its valid secrets. */
   checkSecret(id: string, secret: string): Promise<ApiResource | undefined>;
 }
 
-/** All API scopes of active API resources, by name, with the API resource that owns each. */
+/** API scopes of active API resources, by name, each with the API resource that owns it. */
 export type ApiScopes = ReadonlyMap<string, ApiResource>;
 
 export function createApiResources(context: DirectoryContext): ApiResources {
@@ -156,7 +156,7 @@ function checkDescribed(descriptions: ApiResourceFields['scopeDescriptions'] | n
     throw new IdpError('invalid_record', { path: `/scopeDescriptions/${referenceToken(other)}`, expected: 'one of its scopes' });
 }
 
-/** Problems of an API resource, or of a patch of one, under the options of the service. @see FAPI 2.0 Security Profile §5.4.1 */
+/** Returns the problems of an API resource, or of its patch, under the options of the service. @see FAPI 2.0 Security Profile §5.4.1 */
 export const findAlgorithmProblems = (
   { introspectionSignedResponseAlg: alg }: { readonly introspectionSignedResponseAlg?: string | null | undefined },
   { isFapiOfAll }: ClientRules,
@@ -170,7 +170,7 @@ function checkAlgorithm(written: Parameters<typeof findAlgorithmProblems>[0], co
   if (problem) throw new IdpError('invalid_record', { ...problem });
 }
 
-/** The words of scopes that go, go with them. */
+/** Returns the descriptions without those of removed scopes. */
 function describedOf(
   { scopeDescriptions: before = {} }: ApiResource,
   { scopeDescriptions: given }: Patch<ApiResourceFields>,
@@ -180,7 +180,7 @@ function describedOf(
   return given !== undefined || left.length === Object.keys(before).length ? {} : { scopeDescriptions: Object.fromEntries(left) };
 }
 
-/** The store does not say what a conflict was about. */
+/** The store does not say which value conflicts. */
 function refuse(error: unknown, path: string): never {
   const silent = IdpError.is(error, 'conflict') && error.details.path === undefined;
   throw silent ? new IdpError('conflict', { path }) : error;

@@ -4,7 +4,7 @@ import type { ApiResources } from './api-resources.js';
 import { authMethod } from './client-metadata.js';
 import { type Clients, usesSecret } from './clients.js';
 
-/** The active client or API resource with this id, if it authenticates with a secret and this secret is live. */
+/** Returns the active client or API resource with this id, if it authenticates with a secret and the secret is valid. */
 export type Authenticate = (id: string, secret: string) => Promise<Client | ApiResource | undefined>;
 
 export const createAuthenticate =
@@ -13,7 +13,7 @@ export const createAuthenticate =
     const client = clients.peek(id) ?? (await clients.get(id));
     const caller = client ?? (await apiResources.get(id));
     const mayTry = caller?.status === 'active' && (client === undefined || usesSecret(client.metadata));
-    // The secret is always compared, because the time must not tell which part is wrong.
+    // Compares the secret in every case, because the time must not tell which part is wrong.
     return isLiveSecret(caller?.secrets ?? [], secret, now()) && mayTry ? caller : undefined;
   };
 

@@ -5,16 +5,16 @@ import { IdpError } from '../../errors.js';
 import type { Client } from '../../store/records/records.js';
 import { authMethod, isObject, isSecretKey, type RecordProblem } from './client-metadata.js';
 
-/** A part of client metadata that is left out, or that is read as something else than it says. */
+/** A part of client metadata that is ignored, or that is read in another spelling. */
 export interface MetadataWarning {
-  /** JSON pointer of the part, as it was written. */
+  /** JSON Pointer of the part, as it was written. */
   readonly path: string;
-  /** Never the value that was written. */
+  /** Reason, without the value. */
   readonly reason: string;
 }
 
 const MIN_RSA_BITS = 2048;
-/** Warnings that one answer has, at most. */
+/** Maximum warnings in one answer. */
 export const MOST_WARNINGS = 20;
 
 /** Whether a key is public, and complete. Other keys of a set are ignored. @see RFC 7517 §5 */

@@ -11,7 +11,7 @@ import type { ClientRules } from '../context.js';
 
 type Metadata = Client['metadata'];
 
-/** What is wrong with a record. The path is a JSON pointer; the value is never repeated. */
+/** A problem of a record. The path is a JSON Pointer. The value is never repeated. */
 export interface RecordProblem {
   readonly path: string;
   readonly expected: string;
@@ -37,7 +37,7 @@ const knownNames: ReadonlySet<string> = new Set([
 ]);
 
 const noEncryptedRequests = 'nothing, because request objects are not encrypted here';
-/** Names of the standards that are refused, and why. */
+/** Members of the standards that are refused, with the reason. */
 const refused: Readonly<Record<string, string>> = {
   client_id: 'nothing, because it is the id of the record',
   client_name: 'nothing, because it is the name of the record',
@@ -56,7 +56,7 @@ const refusedGrants: Readonly<Record<string, string>> = {
 /** @see RFC 7591 §2, `token_endpoint_auth_method` */
 export const authMethod = (metadata: Metadata): unknown => metadata.token_endpoint_auth_method ?? 'client_secret_basic';
 
-/** An id that an application of an extension could have, which would answer in the client's place. */
+/** Returns a problem for an id that an internal client of an extension could have, because the internal client would answer in the client's place. */
 export function findIdProblems(id: string | undefined, { takenPrefixes = [] }: ClientRules): readonly RecordProblem[] {
   const taken = takenPrefixes.find((prefix) => id?.startsWith(prefix));
   return taken === undefined
@@ -65,8 +65,8 @@ export function findIdProblems(id: string | undefined, { takenPrefixes = [] }: C
 }
 
 /**
- * The response types of a client: its own, else `code`. A response needs a redirect URI, and oidc-provider would refuse a client that lacks one
- * whatever it asks for; without redirect URIs there are none, unless the client says so. @see RFC 7591 §2
+ * Returns the response types of a client: its own, or `code`. A response needs a redirect URI, and oidc-provider would refuse every request of a client
+ * without one. So a client without redirect URIs has no response types by default. @see RFC 7591 §2
  */
 export const responseTypesOf = ({ response_types: own, redirect_uris: redirectUris }: Metadata): readonly unknown[] =>
   [own ?? (isFilled(redirectUris) ? ['code'] : [])].flat();
@@ -81,10 +81,10 @@ const hasSecretKey = ({ jwks }: Metadata): boolean => isObject(jwks) && Array.is
 
 const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
 
-/** Members of a client that these rules are about. */
+/** Members of a client that these rules check. */
 export type CheckedClient = Pick<Client, 'metadata' | 'requirePkce' | 'postRegistrationUri'> & Partial<Pick<Client, 'corsOrigins'>>;
 
-/** All problems of a client that its record alone shows. */
+/** Returns all problems of a client that its record alone shows. */
 export function findClientProblems(client: CheckedClient, rules: ClientRules): readonly RecordProblem[] {
   const { metadata, requirePkce } = client;
   const problems = Object.keys(metadata).flatMap((name) => problemOfName(name, metadata[name], rules) ?? []);
@@ -113,7 +113,7 @@ export function findClientProblems(client: CheckedClient, rules: ClientRules): r
   ];
 }
 
-/** Problems of {@link findClientProblems}, and those that oidc-provider finds at members which have none so far. */
+/** Returns the problems of {@link findClientProblems}, and those that oidc-provider finds for other members. */
 export function findAllClientProblems(client: Client, rules: ClientRules): readonly RecordProblem[] {
   const problems = findClientProblems(client, rules);
   const wrong = new Set(problems.map(({ path }) => memberOf(path)));
@@ -122,8 +122,8 @@ export function findAllClientProblems(client: Client, rules: ClientRules): reado
 }
 
 /**
- * Problems that a change causes, and problems of the members that it writes. An older problem does not prevent a change of another member, because the rule
- * may be newer than the record.
+ * Returns the problems that a change causes, and those of the members that it writes. An older problem does not prevent a change of another member, because
+ * the rule may be newer than the record.
  */
 export function findProblemsOfChange(before: Client, after: Client, rules: ClientRules): readonly RecordProblem[] {
   const problems = findAllClientProblems(after, rules);
@@ -133,7 +133,7 @@ export function findProblemsOfChange(before: Client, after: Client, rules: Clien
   return problems.filter(({ path, expected }) => isWritten(path) || !earlierProblems.has(`${path} ${expected}`));
 }
 
-/** The member of the record, or of its metadata, that a path is in. */
+/** Returns the member of the record, or of its metadata, that contains a path. */
 const memberOf = (path: string): string =>
   path
     .split('/')
@@ -154,7 +154,7 @@ function problemOfName(name: string, value: unknown, { ownMetadata, addedMetadat
     return expected === undefined ? undefined : { path, expected };
   }
   if (knownNames.has(name)) return undefined;
-  // Records have names in the spelling of the standards alone, so that a record has one member for one meaning.
+  // Records have only names in the spelling of the standards, so that each meaning has one member.
   const names = [...knownNames, ...(addedMetadata?.keys() ?? [])];
   const reason = ownMember(refused, name) ?? ownMember(refused, spellingsOf(Object.keys(refused))(name) ?? name);
   if (reason !== undefined) return { path, expected: reason };
@@ -207,7 +207,7 @@ export const LONGEST_URI = 2048;
 
 const scripted = new Set(['javascript:', 'vbscript:', 'data:', 'blob:', 'file:', 'about:']);
 
-/** What the URI should be instead, as oidc-provider has it. @see RFC 6749 §3.1.2, RFC 8252 §7, OpenID Connect Registration §2 */
+/** Returns the expected form of the URI, by the rules of oidc-provider. @see RFC 6749 §3.1.2, RFC 8252 §7, OpenID Connect Registration §2 */
 function expectedUri(name: string, value: unknown, metadata: Metadata): string | undefined {
   if (typeof value !== 'string' || value.length > LONGEST_URI || !canParseUrl(value))
     return `an absolute URI of at most ${LONGEST_URI} characters`;
@@ -231,7 +231,7 @@ function expectedUri(name: string, value: unknown, metadata: Metadata): string |
   return isImplicit(metadata) && protocol === 'http:' && !isLoopback(hostname) ? 'https, for a client with the implicit grant' : undefined;
 }
 
-/** Browsers that come back from an invitation. */
+/** Returns the problems of the URIs to which browsers return from an invitation. */
 function postRegistrationProblems(
   { postRegistrationUri: uri }: CheckedClient,
   { isProduction = false }: ClientRules,
@@ -243,7 +243,8 @@ function postRegistrationProblems(
 }
 
 /**
- * Origins as browsers send them. Applications in a web view have schemes of their own: `capacitor://localhost`, `ionic://localhost`.
+ * Returns the problems of origins, which have to be as browsers send them. Applications in a web view have their own schemes: `capacitor://localhost`,
+ * `ionic://localhost`.
  * @see RFC 6454 §6.2, Fetch §3.2
  */
 const originProblems = ({ corsOrigins = [] }: CheckedClient): readonly RecordProblem[] =>
@@ -262,7 +263,7 @@ const originProblems = ({ corsOrigins = [] }: CheckedClient): readonly RecordPro
         ];
   });
 
-/** Documents that the service reads, and endpoints that it calls. */
+/** Returns the problems of URLs that the service reads or calls. */
 function fetchedUriProblems(metadata: Metadata, { fetchProblem }: ClientRules): readonly RecordProblem[] {
   const check = (path: string, uri: unknown) => {
     const expected = typeof uri === 'string' ? fetchProblem?.(uri) : undefined;
@@ -278,7 +279,7 @@ function fetchedUriProblems(metadata: Metadata, { fetchProblem }: ClientRules): 
 /** Whether a URL has a plain host, and neither user name nor password. */
 const isPlain = ({ host, username, password }: URL): boolean => isPlainHost(host) && username === '' && password === '';
 
-/** Problems of the URLs of pages for people, and of the logo. @see RFC 7591 §2, OpenID Connect Core 1.0 §4 */
+/** Returns the problems of the URLs of pages for people, and of the logo. @see RFC 7591 §2, OpenID Connect Core 1.0 §4 */
 const pageUriProblems = (metadata: Metadata): readonly RecordProblem[] =>
   ['client_uri', 'initiate_login_uri', 'logo_uri', 'policy_uri', 'tos_uri'].flatMap((name) => {
     const value = metadata[name];

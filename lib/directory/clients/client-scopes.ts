@@ -1,10 +1,10 @@
-/** Scopes that a client may be allowed: those that exist when it gets them. A scope that is removed later may stay, because it grants nothing. */
+/** Scopes that a client may be allowed: those that exist at that time. A scope that is removed later may stay, because it grants nothing. */
 import { nearestName } from '../../nearest-name.js';
 import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { DirectoryContext } from '../context.js';
 import type { RecordProblem } from './client-metadata.js';
 
-/** Identity scopes, those of the admin API, and the API scopes of all API resources as they are kept now, past every cache; disabled ones count. */
+/** Returns identity scopes, those of the admin API, and the API scopes of all API resources, disabled ones included. Reads the store and no cache. */
 export async function existingScopes({
   collections,
   identityScopes,
@@ -15,11 +15,11 @@ export async function existingScopes({
   return new Set([...identityScopes, ...(ownApi?.().scopes ?? []), ...ofOthers]);
 }
 
-/** The scopes to compare the wanted ones with. The store is asked only when the wanted scopes are not all identity scopes. */
+/** Returns the scopes to compare the wanted ones with. Reads the store only if some wanted scope is not an identity scope. */
 export const existingScopesFor = async (wanted: readonly string[], context: DirectoryContext): Promise<ReadonlySet<string>> =>
   wanted.every((scope) => context.identityScopes.has(scope)) ? context.identityScopes : existingScopes(context);
 
-/** The scopes that a client may not get. @param grantable those that exist, and those that it has. */
+/** Returns problems for the scopes that a client may not get. @param grantable existing scopes, and scopes that the client has. */
 export const findScopeProblems = (allowedScopes: readonly string[], grantable: ReadonlySet<string>): readonly RecordProblem[] =>
   allowedScopes.flatMap((scope, index) => {
     if (grantable.has(scope)) return [];

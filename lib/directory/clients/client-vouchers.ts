@@ -53,14 +53,14 @@ export const authorityOfClient = (client: Vouched): Authority => ({
   holds: (scope) => isCovered(client, scope),
 });
 
-/** A client as a means: whoever wrote its credentials, redirect URIs or other metadata may have its privileges. */
+/** A client as a means of sign-in: a writer of its credentials, redirect URIs or other metadata can get its privileges. */
 export interface ClientMeans extends Omit<VouchedMeans, 'tid'> {
-  /** Names of the members that others wrote. */
+  /** Names of members that others wrote. */
   readonly members: readonly string[];
 }
 
 /**
- * Returns what others wrote of a client, as a means to its privileges.
+ * Returns the members of a client that others wrote, as a means to its privileges.
  * @example
  * ```ts
  * import { type Client, meansOfClient } from 'tenant-idp/extension';

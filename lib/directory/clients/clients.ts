@@ -1,8 +1,8 @@
 /**
- * Clients, API resources, and the consents that users gave to clients.
+ * Clients, API resources, and the consents of users.
  *
- * A client and an API resource authenticate by name, so no two of either kind have the same (`shared-ids`). `client-metadata` says which metadata
- * of the protocol a client may have, `client-scopes` which scopes it may be allowed.
+ * A client and an API resource authenticate by id, so no two of either kind have the same (`shared-ids`). `client-metadata` checks the metadata of a
+ * client, and `client-scopes` its scopes.
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
@@ -39,7 +39,7 @@ const clientPatch = patchSchema(clientFields);
 /** @interface */
 export type ClientFields = Static<typeof clientFields>;
 
-/** A client as it is created: all but id and name has a default. `secret` is for those who bring their own. */
+/** Input of a new client. All members except id and name have a default. `secret` sets a chosen secret. */
 export type ClientInput = Pick<Client, 'id' | 'name'> & Partial<ClientFields> & { readonly secret?: string };
 
 export const clientDefaults: Omit<ClientFields, 'name'> = {
@@ -65,13 +65,13 @@ export const clientInput = inputSchema({
 
 export interface Clients {
   /**
-   * A client that authenticates with a secret gets one, unless it brings its own: `secret` is shown this once.
-   * @param makeSecret returns a secret that nobody can guess
-   * @throws IdpError `invalid_record`; `conflict` when a client or an API resource has the id.
+   * Creates a client. A client that authenticates by a secret gets a new one, unless the input has one. `secret` is returned only here.
+   * @param makeSecret returns a secret that cannot be guessed
+   * @throws IdpError `invalid_record`; `conflict` if a client or an API resource has the id.
    */
   create(input: ClientInput, makeSecret?: () => Promise<string>): Promise<{ readonly client: Client; readonly secret?: string }>;
   get(id: string): Promise<Client | undefined>;
-  /** What {@link get} answers, if it is at hand. */
+  /** Returns the result of {@link get} if it is in memory. */
   peek(id: string): Client | undefined;
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<Client>;
@@ -79,24 +79,25 @@ export interface Clients {
   /** @throws IdpError `invalid_request`, `invalid_cursor`. */
   list(query?: StatusQuery): Promise<Listed<Client>>;
   /**
+   * Changes a client.
    * @param isConfirmed whether the caller vouches for the secrets and the metadata that others wrote, so that scopes of the admin API and login hints count
    * @throws IdpError `not_found`, `invalid_record`.
    */
   update(id: string, patch: Patch<ClientFields>, check?: CheckCurrent<Client>, isConfirmed?: boolean): Promise<Client>;
-  /** Takes its consents away first. @throws IdpError `not_found`. */
+  /** Removes the client after its consents. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
-  /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
+  /** Adds a secret. The one before stays valid until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   rotateSecret(id: string, secret?: string, check?: CheckCurrent<Client>): Promise<{ readonly client: Client; readonly secret: string }>;
   /**
-   * Returns metadata of a document as the service reads it, for {@link create} and {@link update}, which take the spelling of the standards alone.
+   * Returns metadata of a document in the spelling of the standards, which {@link create} and {@link update} require.
    * @param written metadata, or a JSON Merge Patch of it
    * @param before the metadata that a patch changes
-   * @throws IdpError `invalid_record` if a key cannot be used and is needed.
+   * @throws IdpError `invalid_record` if a required key cannot be used.
    */
   understood(written: Readonly<Record<string, unknown>>, before?: Client['metadata']): UnderstoodMetadata;
-  /** What is wrong with a client that is about to be made. */
+  /** Returns the problems of a client before it is created. */
   problemsOf(input: ClientInput): readonly RecordProblem[];
-  /** The client, if the secret is one of its live ones. */
+  /** Returns the client if the secret is one of its valid secrets. */
   checkSecret(id: string, secret: string): Promise<Client | undefined>;
 }
 
@@ -130,7 +131,7 @@ export function createClients(context: DirectoryContext): Clients {
       await rows.remove(id, eventOf(context, 'ClientRemoved', id));
       await context.idpNames.release(id, 'client');
       await context.sharedIds.release(id, 'client');
-      // Again, because a user may have given one meanwhile.
+      // Again, because a user may have consented in between.
       await removeConsents(context, id);
     },
     async rotateSecret(id, given, check) {
@@ -149,11 +150,11 @@ export function createClients(context: DirectoryContext): Clients {
 type ClientEvent = 'ClientCreated' | 'ClientUpdated' | 'ClientRemoved' | 'ClientSecretAdded';
 const eventOf = ({ now }: DirectoryContext, type: ClientEvent, id: string) => pendingEvent(now, type, undefined, { AggregateId: id });
 
-/** The client is the `idp` of sign-ins that its hints make: no method or connection has that name. */
+/** Checks that no method or connection has the client's id, because the client is the `idp` of sign-ins by its hints. */
 const withHintName = ({ idpNames }: DirectoryContext, id: string, isTrusted: unknown, heldWrite: HeldWrite<Client>): Promise<Client> =>
   isTrusted === true ? idpNames.hold(id, 'client', heldWrite) : heldWrite.write();
 
-/** A seed starts in production without a salt for pairwise clients. Their sign-ins are refused until there is one. */
+/** Lets a seed start in production without a salt for pairwise clients. Their sign-ins are refused until there is one. */
 const withoutSalt = (
   { by }: DirectoryContext,
   problems: readonly RecordProblem[],
@@ -229,7 +230,7 @@ async function update(
   return client;
 }
 
-/** The code challenge methods that some client may use; a promise only if they are not at hand. @see RFC 7636 §4.3 */
+/** Returns the code challenge methods that some client may use. Returns a promise only if clients have to be read. @see RFC 7636 §4.3 */
 export function createPkceMethods({ collections, caches }: DirectoryContext): () => readonly string[] | Promise<readonly string[]> {
   const all = caches.over(['clients'], async () => {
     const clients = await collections.clients.find({});

@@ -8,7 +8,7 @@ import { weaker } from '../vouchers.js';
 export interface Consents {
   /** Returns undefined also for a consent that does not count, because the sign-ins in which it was given do not cover the user's current privileges. */
   get(userId: string, clientId: string): Promise<Consent | undefined>;
-  /** All that the user allowed. */
+  /** Returns all consents of the user. */
   find(userId: string): Promise<readonly Consent[]>;
   /**
    * Adds to the earlier consent of the user, if that consent counts.
@@ -16,7 +16,7 @@ export interface Consents {
    * @param vouchedBy voucher of the sign-in in which the user allows it. @default no limit
    */
   allow(userId: string, clientId: string, scopes: readonly string[], claims?: readonly string[], vouchedBy?: Voucher): Promise<Consent>;
-  /** True when there was one. */
+  /** Removes a consent. Returns whether there was one. */
   withdraw(userId: string, clientId: string): Promise<boolean>;
 }
 

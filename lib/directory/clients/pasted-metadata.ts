@@ -1,4 +1,4 @@
-/** Client metadata as people paste it: other spellings of names and values, where they mean one thing. */
+/** Client metadata as products show it: other spellings of names and values, if they have one meaning. */
 
 import type { Client } from '../../store/records/records.js';
 import type { ClientRules } from '../context.js';
@@ -34,7 +34,7 @@ const spellingsOfSigning = spellingsOf(signing);
 const valuesOf = (name: string): ReturnType<typeof spellingsOf> | undefined =>
   spellingsByMember.get(name) ?? (/_(?:signed_response|signing)_alg$/.test(name) ? spellingsOfSigning : undefined);
 
-/** Client metadata that was written, as the service reads it. */
+/** Client metadata in the spelling of the standards, with warnings. */
 export interface UnderstoodMetadata {
   readonly metadata: Client['metadata'];
   readonly warnings: readonly MetadataWarning[];
@@ -63,7 +63,7 @@ function inStandardSpelling(written: Written, { addedMetadata }: SpellingRules):
   for (const name of meanings) times.set(name, (times.get(name) ?? 0) + 1);
   const metadata = Object.entries(written).map(([given, value], index) => {
     const meant = meanings[index] ?? given;
-    // Two spellings of one name in one document have two meanings.
+    // Two spellings of one name in one document could mean two things.
     const name = times.get(meant) === 1 && !ofRecord.has(meant) ? meant : given;
     const path = `/metadata/${given}`;
     if (name !== given) warn(path, `It is read as ${name}.`);
@@ -96,6 +96,6 @@ function metadataValue(name: string, value: unknown, path: string, warn: (path: 
 
 const isScope = (value: unknown): boolean => typeof value === 'string' && /^\S+$/.test(value);
 
-/** Metadata after a JSON Merge Patch of its members, as far as the keys depend on it. */
+/** Returns the metadata after a JSON Merge Patch, with the members on which keys depend. */
 const patched = (before: Client['metadata'], patch: Written): Client['metadata'] =>
   Object.fromEntries(Object.entries({ ...before, ...patch }).filter(([, value]) => value !== null));

@@ -4,8 +4,9 @@ import { isId } from '../identifiers.js';
 import { createNameSpace, type NameLease, type SharedIds } from '../name-space.js';
 
 /**
- * @throws IdpError `conflict` for the id of the service's own API resource; `invalid_record` for a UUID with capital letters. The ids of users are kept in
- * lower case, and programs that ignore case would take the client for the user.
+ * Checks an id.
+ * @throws IdpError `conflict` for the id of the service's own API resource; `invalid_record` for a UUID with capital letters. Ids of users are in lower
+ * case, and a program that ignores case would mistake the client for the user.
  */
 export function checkSharedId(id: string, { ownApi }: Pick<DirectoryContext, 'ownApi'>): void {
   if (isId(id) && id !== id.toLowerCase()) throw new IdpError('invalid_record', { path: '/id', expected: 'a UUID in lower case' });

@@ -1,6 +1,6 @@
 /**
- * A queue for work that takes a processor for long. Addresses and names get turns one after another, and a new one is among the next (start-time fair
- * queuing), so that many requests of one delay only that one. A request that would wait too long is refused at once.
+ * A queue for work that occupies a processor. Requests are sorted by address and name, in start-time fair queuing, so that many requests of one address
+ * delay only that address. A request that would wait too long is refused immediately.
  * @see Goyal, Vin, Cheng: Start-time Fair Queuing (1996)
  */
 import { IdpError } from '../../errors.js';
@@ -8,43 +8,43 @@ import { IdpError } from '../../errors.js';
 export interface HashingQueue {
   /**
    * Runs the tasks of one request.
-   * @param from whom the request is for: its address, and the name it tries.
-   * @throws IdpError `busy`, with `retryAfterSeconds`, when they would wait too long.
+   * @param from the address and the user name of the request.
+   * @throws IdpError `busy`, with `retryAfterSeconds`, if the tasks would wait too long.
    */
   run<T>(tasks: readonly (() => Promise<T>)[], from: readonly string[]): Promise<T[]>;
 }
 
 export interface HashingQueueOptions {
-  /** Tasks that run at once. */
+  /** Number of concurrent tasks. */
   readonly places: number;
-  /** Milliseconds that a request waits, at most. */
+  /** Maximum milliseconds that a request waits. */
   readonly longestWaitMs: number;
-  /** Milliseconds of a task, until some were measured. */
+  /** Milliseconds of a task, until some are measured. */
   readonly taskMs: number;
-  /** Milliseconds since some instant. @default performance.now */
+  /** Returns milliseconds since any fixed instant. @default performance.now */
   readonly now?: () => number;
 }
 
 interface Waiting {
-  /** The virtual time at which its turn comes. */
+  /** Virtual time at which the request runs. */
   readonly turn: number;
   start(): void;
 }
 
 /** Weight of the last measurement in the average. */
 const WEIGHT = 0.2;
-/** Names of those who waited that are kept before those of the past are dropped. */
+/** Number of stored names above which past ones are removed. */
 const MAX_NAMES = 1000;
 
 export function createHashingQueue({ places, longestWaitMs, taskMs, now = () => performance.now() }: HashingQueueOptions): HashingQueue {
   const queue: Waiting[] = [];
-  /** When the next turn of an address or a name comes, in virtual time. */
+  /** Virtual time of the next request of an address or a name. */
   const nextTurns = new Map<string, number>();
   let virtualTime = 0;
   let running = 0;
   let averageMs = taskMs;
 
-  /** The turn of the request, and how many wait before it. */
+  /** Returns the virtual time of the request, and the number of requests before it. */
   const turnOf = (from: readonly string[]): { readonly turn: number; readonly before: number } => {
     const turn = Math.max(virtualTime, ...from.map((name) => nextTurns.get(name) ?? 0));
     const index = queue.findIndex((waiting) => waiting.turn > turn);
@@ -101,7 +101,7 @@ export function createHashingQueue({ places, longestWaitMs, taskMs, now = () => 
     return { turn, start, answer };
   }
 
-  /** The estimate may be wrong: others came before it since, or the processors have other work. */
+  /** The estimate may be wrong, because others came first since, or the processors have other work. */
   function startedInTime<T>(entries: readonly (Waiting & { readonly answer: Promise<T> })[]): Promise<T[]> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {

@@ -7,7 +7,7 @@ export type PasswordAlgorithmName = 'scrypt' | 'argon2id';
 
 export interface PasswordAlgorithm {
   readonly name: PasswordAlgorithmName;
-  /** What new hashes are made with, as it stands in a PHC string. */
+  /** Parameters of new hashes, in the form of a PHC string. */
   readonly parameters: string;
   readonly compute: (password: string, phc: Pick<Phc, 'parameters' | 'salt'>, length: number) => Promise<Buffer>;
 }
@@ -15,7 +15,7 @@ export interface PasswordAlgorithm {
 type Scrypt = (password: Buffer, salt: Buffer, length: number, options: crypto.ScryptOptions) => Promise<Buffer>;
 const scrypt = promisify(crypto.scrypt) as Scrypt;
 
-/** A byte that no text in UTF-8 has. */
+/** A byte that no UTF-8 text contains. */
 const END = Buffer.of(0xff);
 
 /**
@@ -56,7 +56,7 @@ const argon2idAlgorithm = (argon2: Argon2): PasswordAlgorithm => ({
     }),
 });
 
-/** The algorithms that this Node offers, by name. */
+/** Returns the algorithms that this Node offers, by name. */
 export function passwordAlgorithms(scryptCost: number): ReadonlyMap<string, PasswordAlgorithm> {
   const argon2 = Reflect.get(crypto, 'argon2') as Argon2 | undefined;
   const scrypt = scryptAlgorithm(scryptCost);
@@ -64,7 +64,7 @@ export function passwordAlgorithms(scryptCost: number): ReadonlyMap<string, Pass
   return new Map(offered.map((algorithm) => [algorithm.name, algorithm]));
 }
 
-/** @throws ConfigError when this Node lacks it: nodes that have it would write hashes that this one cannot verify. */
+/** @throws ConfigError if this Node lacks the algorithm, because other nodes would write hashes that this one cannot verify. */
 export function requireAlgorithm(name: PasswordAlgorithmName, algorithms: ReturnType<typeof passwordAlgorithms>): PasswordAlgorithm {
   const algorithm = algorithms.get(name);
   if (algorithm) return algorithm;

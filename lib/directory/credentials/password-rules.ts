@@ -1,22 +1,22 @@
-/** What a new password has to be. @see NIST SP 800-63B-4 §3.1.1.2 */
+/** Rules for new passwords. @see NIST SP 800-63B-4 §3.1.1.2 */
 import { IdpError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import { withTimeLimit } from '../../times/time-limit.js';
 import { userNameKey } from '../identifiers.js';
 import { normalised, PASSWORD_LENGTH } from './passwords.js';
 
-/** Characters of a new password, at least: nothing else is asked for beside it, unless the options do. */
+/** Minimum characters of a new password. Nothing else is required, unless the options do. */
 export const PASSWORD_MINIMUM = 15;
 
-/** Whose password it is to be. */
+/** The user of the password. */
 export interface PasswordOwner {
   readonly userName: string;
 }
 
-/** Passwords that nobody may choose: a list, whatever their case; or a function that answers true for one. */
+/** Passwords that nobody may choose: a list, whatever their case; or a function that returns true for one. */
 export type RefusedPasswords = readonly string[] | ((password: string, owner: PasswordOwner) => boolean | Promise<boolean>);
 
-/** `weak`: too easy to guess. `leaked`: known from elsewhere. */
+/** `weak`: too easy to guess. `leaked`: known from a leak. */
 export type PasswordRule = 'length' | 'userName' | 'weak' | 'leaked';
 
 /** The rule that a password breaks. */
@@ -25,7 +25,9 @@ export interface PasswordProblem {
   readonly expected: string;
 }
 
-/** The first rule that a password breaks; undefined for one that will do. @throws IdpError `busy` when a function of the options did not answer. */
+/**
+ * Returns the first rule that a password breaks; undefined for an acceptable password. @throws IdpError `busy` if a function of the options did not answer.
+ */
 export type FindPasswordProblem = (owner: PasswordOwner, password: string) => Promise<PasswordProblem | undefined>;
 
 export interface PasswordRulesOptions {
@@ -33,9 +35,9 @@ export interface PasswordRulesOptions {
   readonly leaked?: RefusedPasswords | undefined;
 }
 
-/** Milliseconds that a function of the options has. */
+/** Maximum milliseconds of a function of the options. */
 const TIMEOUT_MS = 5_000;
-/** Seconds after which it is worth another try. */
+/** Seconds after which a retry makes sense. */
 const RETRY_SECONDS = 5;
 
 export function createPasswordRules({ weak, leaked }: PasswordRulesOptions, logger: Logger): FindPasswordProblem {
@@ -46,7 +48,7 @@ export function createPasswordRules({ weak, leaked }: PasswordRulesOptions, logg
     try {
       return await withTimeLimit(TIMEOUT_MS, answer);
     } catch (error) {
-      // Its own words could have the password in them.
+      // The message of the error could contain the password.
       logger.error(
         { option: `passwords.${rule}`, name: error instanceof Error ? error.name : typeof error },
         'a password could not be judged',

@@ -1,8 +1,8 @@
 /**
- * Passwords and secrets: how they are hashed, compared and renewed.
+ * Passwords and secrets: hashing, comparison and renewal.
  *
- * Passwords are hashed by algorithms of `password-algorithms`, written as PHC strings (`phc`), and a queue bounds how many are hashed at once
- * (`hashing-queue`). Secrets of clients and API resources are random, so a plain digest does (`secrets`).
+ * Algorithms of `password-algorithms` hash passwords to PHC strings (`phc`), and `hashing-queue` limits concurrent hashes. Secrets of clients and API
+ * resources are random, so a plain digest is enough (`secrets`).
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
@@ -11,31 +11,31 @@ import { createHashingQueue } from './hashing-queue.js';
 import { type PasswordAlgorithmName, passwordAlgorithms, requireAlgorithm } from './password-algorithms.js';
 import { formatPhc, parsePhc } from './phc.js';
 
-/** Characters, after normalisation. */
+/** Maximum characters, after normalisation. */
 export const PASSWORD_LENGTH = 128;
 
-/** Hashes passwords, as many at once as there are processors; the others wait in turn. */
+/** Hashes passwords: as many at the same time as there are processors. The others wait in the queue. */
 export interface Passwords {
   /**
-   * @param from the address and the name behind the request; requests of one of them wait for each other.
-   * @returns a PHC string.
-   * @throws IdpError `busy` when it would wait too long.
+   * Returns the hash as a PHC string.
+   * @param from the address and the user name of the request. Requests of one of them wait for each other.
+   * @throws IdpError `busy` if the request would wait too long.
    */
   hash(password: string, from?: readonly string[]): Promise<string>;
   /**
-   * Compares the password with each hash. An absent hash costs as much as a present one, so time does not tell whether there is a password.
-   * @throws IdpError `busy` when it would wait too long.
+   * Compares the password with each hash. An absent hash costs as much as a present one, so that the time does not tell whether there is a password.
+   * @throws IdpError `busy` if the request would wait too long.
    */
   verify(phcs: readonly (string | undefined)[], password: string, from?: readonly string[]): Promise<readonly boolean[]>;
-  /** Whether a new hash would be made with another algorithm or other parameters. */
+  /** Whether a new hash would have another algorithm or other parameters. */
   isOutdated(phc: string): boolean;
 }
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** Milliseconds that a sign-in waits in the queue before it is refused as `busy`. */
+/** Maximum milliseconds that a sign-in waits in the queue before it is refused as `busy`. */
 const LONGEST_WAIT_MS = 20_000;
-/** Milliseconds of a hash, until some were measured. */
+/** Milliseconds of a hash, until some are measured. */
 const HASH_MS = 300;
 
 export interface PasswordsOptions {
@@ -45,7 +45,7 @@ export interface PasswordsOptions {
   readonly scryptCost?: number;
 }
 
-/** @throws ConfigError for `argon2id` where Node has no `crypto.argon2`. */
+/** @throws ConfigError for `argon2id` if Node has no `crypto.argon2`. */
 export function createPasswords({ algorithm = 'scrypt', scryptCost = 2 ** 14 }: PasswordsOptions = {}): Passwords {
   const algorithms = passwordAlgorithms(scryptCost);
   const current = requireAlgorithm(algorithm, algorithms);

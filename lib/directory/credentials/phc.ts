@@ -2,7 +2,7 @@
 
 export interface Phc {
   readonly algorithm: string;
-  /** As they stand in the string: `ln=14,r=8,p=5`. */
+  /** Parameters as in the string: `ln=14,r=8,p=5`. */
   readonly parameters: string;
   readonly salt: Buffer;
   readonly hash: Buffer;
@@ -14,7 +14,7 @@ const encode = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=
 export const formatPhc = ({ algorithm, parameters, salt, hash }: Phc): string =>
   `$${algorithm}$${parameters}$${encode(salt)}$${encode(hash)}`;
 
-/** Undefined for text of another form. */
+/** Returns undefined for a text of another form. */
 export function parsePhc(text: string): Phc | undefined {
   const match = /^\$([a-z0-9-]+)\$((?:v=\d+\$)?[a-z]+=\d+(?:,[a-z]+=\d+)*)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(text);
   if (match === null) return undefined;
@@ -22,6 +22,6 @@ export function parsePhc(text: string): Phc | undefined {
   return { algorithm, parameters, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };
 }
 
-/** A numeric parameter; 0 when it is not there, which no algorithm accepts. */
+/** Returns a numeric parameter; 0 if it is missing, which no algorithm accepts. */
 export const phcParameter = ({ parameters }: Pick<Phc, 'parameters'>, name: string): number =>
   Number(new RegExp(`(?:^|[,$])${name}=(\\d+)`).exec(parameters)?.[1] ?? 0);

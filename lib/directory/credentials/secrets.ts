@@ -12,24 +12,24 @@ interface Holder extends Row, Stored {
   readonly secrets: readonly HashedSecret[];
 }
 
-/** So that a secret can be rotated while callers move over. */
+/** Number of valid secrets, so that a secret can be rotated while callers change over. */
 const LIVE_SECRETS = 2;
 
-/** @throws IdpError `invalid_record` for a secret that a host may not bring; nothing for none. */
+/** @throws IdpError `invalid_record` for a secret that a host may not set. An absent one is valid. */
 export function checkOwnSecret(secret: string | undefined, { ownSecretLength }: Pick<DirectoryContext, 'ownSecretLength'>): void {
   if (secret !== undefined) checkInput(Type.Object({ secret: secretText(ownSecretLength) }), { secret });
 }
 
-/** 256 bits, base64url: enough that an unsalted digest protects it. */
+/** Returns a secret of 256 bits in base64url, for which an unsalted digest is safe. */
 export const newSecret = (): string => randomBytes(32).toString('base64url');
 
 export const hashedSecret = (secret: string): HashedSecret => ({ hash: `sha256:${hash('sha256', secret, 'hex')}` });
 
-/** Whether the secret is one of the live ones; each is compared, in constant time. */
+/** Whether the secret is one of the valid ones. Each is compared in constant time. */
 export const isLiveSecret = (secrets: readonly HashedSecret[], given: string, now: number): boolean =>
   isSecretOf(secrets, given, isLiveAt(now));
 
-/** {@link isLiveSecret}, of the secrets that `counts` selects. @param counts default: all, also those that have expired */
+/** {@link isLiveSecret}, among the secrets that `counts` selects. @param counts @default all, also expired ones */
 export function isSecretOf(
   secrets: readonly HashedSecret[],
   given: string,
@@ -47,14 +47,14 @@ export function isSecretOf(
 
 const digests = new WeakMap<HashedSecret, Buffer>();
 
-/** Every request of a client asks for it. */
+/** Cached, because every request of a client needs it. */
 function digestOf(secret: HashedSecret): Buffer {
   const digest = digests.get(secret) ?? Buffer.from(secret.hash.replace(/^sha256:/, ''), 'hex');
   digests.set(secret, digest);
   return digest;
 }
 
-/** The secrets after a rotation: the new one, and the newest before it. One that is live already changes nothing. */
+/** Returns the secrets after a rotation: the new one, and the newest before it. A secret that is valid already changes nothing. */
 const rotatedSecrets = (secrets: readonly HashedSecret[], secret: string, now: number): readonly HashedSecret[] =>
   isLiveSecret(secrets, secret, now) ? secrets : [hashedSecret(secret), ...secrets.filter(isLiveAt(now)).slice(0, LIVE_SECRETS - 1)];
 
@@ -63,14 +63,14 @@ const isLiveAt =
   ({ expiresAt }: HashedSecret): boolean =>
     expiresAt === undefined || expiresAt.getTime() > now;
 
-/** The secrets that a collection's records authenticate with. @param addition what tells that a record got another @param vouched the record with the voucher of its writer */
+/** Secrets of a collection's records. @param addition event for a new secret @param vouched returns the record with the voucher of its writer */
 export const createSecrets = <R extends Holder>(
   rows: CachedCollection<R>,
   context: Pick<DirectoryContext, 'ownSecretLength' | 'now'>,
   addition: (id: string) => PendingEvent,
   vouched: (before: R, next: R) => R = (_, next) => next,
 ) => ({
-  /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
+  /** Adds a secret. The one before stays valid until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   async rotate(id: string, given?: string, check?: CheckCurrent<R>): Promise<{ readonly record: R; readonly secret: string }> {
     checkOwnSecret(given, context);
     const secret = given ?? newSecret();
@@ -82,7 +82,7 @@ export const createSecrets = <R extends Holder>(
     return { record, secret };
   },
 
-  /** The record, if the secret is one of its live ones. */
+  /** Returns the record if the secret is one of its valid secrets. */
   async check(id: string, secret: string): Promise<R | undefined> {
     const record = await rows.get(id);
     return isLiveSecret(record?.secrets ?? [], secret, context.now()) ? record : undefined;

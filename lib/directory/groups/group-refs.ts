@@ -9,15 +9,15 @@ export const groupRefs = inputSchema({
   names: Type.Optional(strings(MOST_REFS)),
 });
 /**
- * Groups by their ids or by their names, never both.
+ * Groups by their ids or by their names, but not both.
  * @see service specification 4.12, 3
  * @interface
  */
 export type GroupRefs = Static<typeof groupRefs>;
 
 /**
- * The ids of the groups, each once.
- * @throws IdpError `group_refs_mixed`; `group_unknown` with those that are not in the tenant; `invalid_record` with neither.
+ * Returns the ids of the groups, each once.
+ * @throws IdpError `group_refs_mixed`; `group_unknown` with groups that the tenant does not have; `invalid_record` without ids and names.
  */
 export async function resolveGroupIds(groups: Groups, { ids, names }: GroupRefs): Promise<readonly string[]> {
   if (ids !== undefined && names !== undefined) throw new IdpError('group_refs_mixed');

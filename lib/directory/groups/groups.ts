@@ -1,8 +1,8 @@
 /**
  * Groups of a tenant's users, and the catalogue of permissions that groups give.
  *
- * Users name groups by id or by name (`group-refs`). Permissions are the same for all tenants: a group refers to
- * entries of the catalogue, and an unknown one is refused.
+ * Users name groups by id or by name (`group-refs`). All tenants share the permissions: a group refers to entries of the catalogue, and an unknown
+ * permission is refused.
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
@@ -43,7 +43,7 @@ export interface Groups {
   findMany(refs: { readonly ids: readonly string[] } | { readonly names: readonly string[] }): Promise<readonly (Group | undefined)[]>;
   /** @throws IdpError `not_found`, `invalid_record`, `permission_unknown`, `conflict`. */
   update(id: string, patch: Patch<GroupFields>, check?: CheckCurrent<Group>): Promise<Group>;
-  /** Its members leave it. @throws IdpError `not_found`. */
+  /** Removes the group from its members too. @throws IdpError `not_found`. */
   remove(id: string, check?: CheckCurrent<Group>): Promise<void>;
 }
 

@@ -19,7 +19,7 @@ export type PermissionFields = Static<typeof permissionFields>;
 /** @interface */
 export type PermissionInput = Static<typeof permissionInput>;
 
-/** The catalogue of permissions, one per instance; groups refer to it. */
+/** The catalogue of permissions, one for each instance. Groups refer to it. */
 export interface Permissions {
   /** @throws IdpError `invalid_record`, `conflict`. */
   create(input: PermissionInput): Promise<Permission>;
@@ -31,9 +31,9 @@ export interface Permissions {
   list(query?: ListQuery): Promise<Listed<Permission>>;
   /** @throws IdpError `not_found`, `invalid_record`. */
   update(id: string, patch: Patch<PermissionFields>, check?: CheckCurrent<Permission>): Promise<Permission>;
-  /** Takes it out of every group first. @throws IdpError `not_found`. */
+  /** Removes the permission from every group first. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
-  /** @throws IdpError `permission_unknown` with those that are not in the catalogue. */
+  /** @throws IdpError `permission_unknown` with permissions that the catalogue lacks. */
   checkKnown(ids: readonly string[]): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export function createPermissions(context: DirectoryContext): Permissions {
     async remove(id) {
       await takeFromGroups(id);
       await rows.remove(id, event('PermissionRemoved', id));
-      // Again, because a group may have got it meanwhile.
+      // Again, because a group may have got the permission in between.
       await takeFromGroups(id);
     },
     async checkKnown(ids) {

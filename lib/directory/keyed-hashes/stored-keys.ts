@@ -10,8 +10,8 @@ import type { CheckedCollection } from '../../store/records/checked-directory.js
 import type { Sealer } from '../../store/sealer.js';
 
 /**
- * Random keys that one row keeps, encrypted under `keys.encryption`. Each start encrypts them under the newest secret, so hashes and texts that were made by
- * them outlive a secret.
+ * Random keys in one row, encrypted under `keys.encryption`. Each start encrypts them under the newest secret, so that hashes and texts that use them
+ * outlive a secret.
  */
 export interface StoredKeys {
   /** Encrypts the keys under the newest secret. Call it at each start. @returns whether all keys can be read */
@@ -28,7 +28,7 @@ interface KeysRow extends Row {
 
 interface Parts<R extends KeysRow> {
   readonly rows: Pick<CheckedCollection<R>, 'get' | 'upsert'>;
-  /** The row without a key, as it is created. */
+  /** The new row, without a key. */
   readonly row: Unsaved<R>;
   readonly purpose: string;
   readonly sealer: Pick<Sealer, 'encrypt' | 'decrypt' | 'isCurrent'>;
@@ -41,7 +41,7 @@ export function createStoredKeys<R extends KeysRow>({ rows, row: blank, purpose,
   /** Keys that this process has read. If another node encrypts them under a secret that this process lacks, the row can no longer be read here. */
   const readKeys = new Set<string>();
   const seal = (key: string): string => sealer.encrypt(purpose, id, key);
-  /** @returns undefined where its secret is no longer configured */
+  /** @returns undefined if its secret is no longer configured */
   function open(sealed: string): string | undefined {
     try {
       return sealer.decrypt(purpose, id, sealed);

@@ -9,9 +9,9 @@ import { KEYS_VERSION, type KeyedCollection, keyedCollections, withEveryKey, wit
 import type { Named } from '../../store/records/records.js';
 import type { Collections } from '../context.js';
 
-/** Gives derived members to records from before there were any, in the background, on one node at a time. */
+/** Adds derived members to older records that lack them, in the background, on one node at a time. */
 export interface KeyCompletion {
-  /** Whether all rows of the collection have them. Until then, lists do without the indexes over them. */
+  /** Whether all rows of the collection have the members. Until then, lists do not use the indexes over them. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
   /** Users whose names count as the name of another user since the comparison changed, and what fails. Both users can sign in. */
   problems(): readonly HealthProblem[];
@@ -28,9 +28,9 @@ export interface KeyCompletionParts {
 const PAGE = 100;
 /** Maximum duplicates that `health()` names. */
 const REMEMBERED = 1_000;
-/** Milliseconds, while records lack their keys and another node may have stopped giving them. */
+/** Milliseconds until a retry, while records lack their keys and another node may have stopped adding them. */
 const RETRY_MS = 2_000;
-/** Milliseconds between two looks at all records: nodes of a version without the keys may have written some. */
+/** Milliseconds between two checks of all records, because nodes of a version without the keys may have written some. */
 const INTERVAL_MS = 3_600_000;
 
 export const createKeyCompletion = (parts: KeyCompletionParts): KeyCompletion => new Completion(parts);
@@ -49,7 +49,7 @@ class Completion implements KeyCompletion {
       name: 'keys of records',
       every: INTERVAL_MS,
       lease,
-      // Short, because another node goes on with what a node that died has left.
+      // Short, because another node continues the work of a node that died.
       leaseMs: LEASE_MS,
       run: (round) => this.#round(round),
       logger,
@@ -82,7 +82,7 @@ class Completion implements KeyCompletion {
     return INTERVAL_MS;
   }
 
-  /** Returns false when the round has to end first. */
+  /** Returns false if the round has to end first. */
   async #complement(collection: KeyedCollection, round: Round): Promise<boolean> {
     const rows = this.#collections[collection] as unknown as CheckedCollection<Named>;
     const duplicates = new Set<string>();

@@ -23,41 +23,41 @@ import type { LeftOutItem } from './readable-page.js';
 /** One page of a list. */
 export interface Listed<R> {
   readonly items: readonly R[];
-  /** What to pass as `after` for the next page; absent on the last one. */
+  /** Value of `after` for the next page. Absent on the last page. */
   readonly next?: string;
   /** Unreadable records that the page leaves out, each with a JSON Pointer to its malformed part. Absent if all records can be read. */
   readonly unreadable?: readonly LeftOutItem[];
 }
 
-/** Members that every query has. */
+/** Members of every query. */
 const pageQuery = {
   /** @default 50 */
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
-  /** The `next` of the page before. */
+  /** `next` of the page before. */
   after: Type.Optional(Type.String({ maxLength: 4096 })),
 };
 const byCreation = [Type.Literal('createdAt'), Type.Literal('-createdAt')] as const;
 
-/** Members that queries of records without a name have. */
+/** Members of queries for records without a name. */
 export const creationQuery = {
   ...pageQuery,
-  /** With `-`, the last comes first. @default createdAt */
+  /** With `-`, in descending order. @default createdAt */
   sort: Type.Optional(Type.Union([...byCreation])),
 };
 
-/** Members that queries of records with a name have. */
+/** Members of queries for records with a name. */
 export const listQuery = {
   ...pageQuery,
-  /** With `-`, the last comes first. @default by name where the filter `name` is given, else by creation */
+  /** With `-`, in descending order. @default by name with the filter `name`, else by creation */
   sort: Type.Optional(Type.Union([...byCreation, Type.Literal('name'), Type.Literal('-name')])),
-  /** The beginning of the name, whatever its case; such a list is sorted by name. */
+  /** Start of the name, whatever its case. Such a list is sorted by name. */
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
 };
 export const listQuerySchema = inputSchema(listQuery);
 /** @interface */
 export type ListQuery = Static<typeof listQuerySchema>;
 
-/** What lists of records that have a status are filtered by besides. */
+/** Additional members of queries for records with a status. */
 const statusQuery = {
   ...listQuery,
   status: Type.Optional(Type.Union([Type.Literal('active'), Type.Literal('disabled')])),
@@ -87,19 +87,22 @@ type AnyQuery = Pick<ListQuery, 'limit' | 'after' | 'sort'>;
 
 export interface ListParts<R extends Listable, Query extends AnyQuery> {
   readonly collection: CollectionName;
-  /** Whose list it is; absent for lists of the instance. */
+  /** Tenant of the list. Absent for lists of the instance. */
   readonly tid?: string;
-  /** Of the query. */
+  /** Schemas of the query's members. */
   readonly properties: TProperties;
-  /** Rows of an index; of the tenant alone, where the list is of one. */
+  /** Returns rows of an index, of the tenant alone if the list has one. */
   range(range: Range): Promise<readonly R[]>;
-  /** All rows of the list, whether they have their keys or not; absent for records that have none. */
+  /** Returns all rows of the list, even without their keys. Absent for records without keys. */
   all?(): Promise<readonly R[]>;
-  /** The indexes for a query. */
+  /** Returns the indexes for a query. */
   along(query: Query): Along;
-  /** Rows of a query by look-ups, which find few; undefined for a query that has none. Those by derived keys are made for rows that have them. */
+  /**
+   * Returns rows of a query by look-ups, which find few; undefined for a query without a look-up. Look-ups by derived keys find only rows that have the
+   * keys.
+   */
   lookUp?(query: Query): Promise<readonly R[]> | undefined;
-  /** Whether a row is of the query, but for its name. */
+  /** Whether a row matches the query, apart from its name. */
   fits(row: R, query: Query): boolean;
   /** Returns the rows of the list among those that an index or a look-up found. It names rows that refer to a missing record with `withLeftOut`. @default all */
   sift?(rows: readonly R[], query: Query): Promise<readonly R[]>;
@@ -180,14 +183,14 @@ export function createList<R extends Listable, Query extends AnyQuery>(
   };
 }
 
-/** A list of records that are told apart by their names alone. */
+/** Returns a list of records whose only filter is the name. */
 export const createNameList = <R extends Named>(
   context: Pick<DirectoryContext, 'sealer' | 'isKeyed'>,
   parts: Pick<ListParts<R, ListQuery>, 'tid' | 'range'> & { readonly collection: KeyedCollection; all(): Promise<readonly R[]> },
 ): ((query?: ListQuery) => Promise<Listed<R>>) =>
   createList<R, ListQuery>(context, { ...parts, properties: listQuery, along: () => inOrder, fits: () => true });
 
-/** A list of all records of the instance that have a status. */
+/** Returns a list of all records of the instance, with their status as a filter. */
 export const createStatusList = <R extends Tenant | Client | ApiResource>(
   context: Pick<DirectoryContext, 'sealer' | 'isKeyed'>,
   collection: 'tenants' | 'clients' | 'apiResources',
@@ -202,7 +205,7 @@ export const createStatusList = <R extends Tenant | Client | ApiResource>(
     fits: (row, { status }) => status === undefined || row.status === status,
   });
 
-/** @throws IdpError `invalid_request` that tells the member and what was expected there, never the value. */
+/** @throws IdpError `invalid_request` with the member and its expected form, never the value. */
 function checkQuery(schema: ReturnType<typeof inputSchema>, query: unknown): void {
   const [problem] = problemsOf(schema, query);
   if (problem) throw new IdpError('invalid_request', { ...problem });

@@ -1,8 +1,8 @@
 /**
- * Addresses that are proven by a mailed link: that of the person's record, or another one that takes its place by the proof.
+ * Proofs of e-mail addresses by a mailed link: of the address in the person's record, or of another address that replaces it.
  *
- * A change ends when the sign-in that asked for it is revoked, as {@link Credentials.holds} decides. The person's former address, if it
- * was proven, gets a link that stops the change.
+ * A change ends when the sign-in that asked for it is revoked, as {@link Credentials.holds} decides. The person's former address, if it was proven, gets a
+ * link that stops the change.
  */
 
 import { IdpError } from '../../errors.js';
@@ -28,29 +28,29 @@ import type { DueLink } from './password-resets.js';
 export type EmailProofState = LinkState | 'taken' | 'stopped';
 
 export interface EmailProofRequest {
-  /** Names the request: the same one again answers the same link. */
+  /** Id of the request. The same request returns the same link again. */
   readonly requestId: string;
-  /** An address that is to take the place of the one there is. @default that one is to be proven */
+  /** An address that replaces the current one. @default the current address is proven */
   readonly address?: string;
   /** Proof of the sign-in that asks for the address. */
   readonly askedWith?: Proof;
   /** Voucher of the sign-in that asks for the address. @default all */
   readonly vouchedBy?: Voucher;
-  /** Whose look mail and pages have. */
+  /** Id of the client whose look mail and pages have. */
   readonly clientId?: string;
 }
 
-/** A link that is to be mailed now. */
+/** A link to mail now. */
 export interface DueEmailProof extends DueLink {
   readonly isTaken: boolean;
-  /** The mail to the former address, with the link that stops the change; absent where no other address was proven. */
+  /** The mail to the former address, with the link that stops the change. Absent if no other address was proven. */
   readonly stop?: Pick<DueLink, 'to' | 'url'>;
 }
 
-/** A proof, as who has its link sees it. */
+/** A proof, as its page sees it. */
 export interface OpenedEmailProof {
   readonly ref: LinkRef;
-  /** The request that it answers. */
+  /** Id of the request. */
   readonly requestId: string;
   readonly state: EmailProofState;
   readonly address: string;
@@ -59,20 +59,20 @@ export interface OpenedEmailProof {
   readonly clientId?: string;
 }
 
-/** Proofs of users in whatever tenant. Reading changes nothing. */
+/** Proofs of users of all tenants. Reading changes nothing. */
 export interface EmailProofs {
   /**
-   * Makes a link, which replaces earlier ones; undefined for a user who cannot sign in, or has no address.
+   * Creates a link, which replaces earlier ones. Returns undefined for a user who cannot sign in, or has no address.
    * @throws IdpError `invalid_record` for an invalid `address`.
    */
   begin(userId: string, request: EmailProofRequest): Promise<DueEmailProof | undefined>;
-  /** The link that a token is of; undefined for a token that was not made here. */
+  /** Returns the link of a token; undefined for a token that this service did not make. */
   read(token: string): LinkRef | undefined;
-  /** Undefined when there is nothing of the proof any more. */
+  /** Returns undefined if nothing of the proof is left. */
   open(ref: LinkRef): Promise<OpenedEmailProof | undefined>;
   /**
    * Writes the address to the person as a proven one. If the user name was the former address, it becomes the new address.
-   * @param vouchedBy what the sign-in that opened the link vouches for. @default all
+   * @param vouchedBy voucher of the sign-in that opened the link. @default all
    * @throws IdpError `proof_over`.
    */
   accept(ref: LinkRef, vouchedBy?: Voucher): Promise<void>;
@@ -80,7 +80,7 @@ export interface EmailProofs {
   readStop(token: string): LinkRef | undefined;
   /** Stops a pending change. It changes nothing after the change was stopped, confirmed or has expired. */
   stop(ref: LinkRef): Promise<void>;
-  /** Former addresses were told of the change. */
+  /** Records that former addresses were notified of the change. */
   told(userId: string, addresses: readonly string[]): Promise<void>;
 }
 
@@ -152,7 +152,7 @@ async function begin(parts: Parts, userId: string, request: EmailProofRequest): 
   };
 }
 
-/** Returns the row with a new link for the request; the same row where the request has a link already, or there is no address to prove. */
+/** Returns the row with a new link for the request. Returns the same row if the request has a link already, or if there is no address to prove. */
 function withProof({ context: { now }, lifetimeSeconds }: Parts, row: PersonWithUser, request: EmailProofRequest): PersonWithUser {
   const { requestId, address = row.email, askedWith, vouchedBy, clientId } = request;
   const { emailProof: last } = row.user;
@@ -208,14 +208,14 @@ async function stateOf(parts: Parts, ref: LinkRef, proof: EmailProof, account: A
   return state === 'pending' && (await isTaken(parts, account.person, proof.address)) ? 'taken' : state;
 }
 
-/** Whether the name of the user would be another's. */
+/** Whether another user has the name that this user would get. */
 async function isTaken({ context }: Parts, person: PersonWithUser, address: string): Promise<boolean> {
   if (!isUserName(person) || isSameAddress(address, person.email)) return false;
   const [holder] = await context.collections.persons.find({ byUserName: [person.tid, userNameKey(address)] });
   return holder !== undefined && holder.id !== person.id;
 }
 
-/** Whether people sign in by the address of the record. */
+/** Whether the person signs in by the address of the record. */
 const isUserName = ({ email, user }: PersonWithUser): boolean => isNameOf(user, email);
 
 function proven(now: () => number, row: PersonWithUser, proof: EmailProof, openedBy: Voucher = { by: 'person' }): PersonWithUser {
@@ -228,11 +228,11 @@ function proven(now: () => number, row: PersonWithUser, proof: EmailProof, opene
   return withEvents(verified, pendingEvent(now, 'UserEmailVerified', row.tid, { AggregateId: user.id }));
 }
 
-/** The state as far as the person's document knows it. */
+/** Returns the state as far as the person's document determines it. */
 const stateByRecord = (ref: LinkRef, proof: EmailProof, account: Account, now: number): EmailProofState =>
   ref.serial === proof.serial && proof.stoppedAt !== undefined ? 'stopped' : linkState(ref, proof, isUsable(account), now);
 
-/** Whether nothing was written since then that revokes a sign-in. Then a proof that held still holds. */
+/** Whether nothing has been written since then that revokes a sign-in. Then the proof still holds. */
 const isJudged = ({ user: judged }: PersonWithUser, { user: current }: PersonWithUser): boolean =>
   judged.notBefore?.getTime() === current.notBefore?.getTime() &&
   judged.newPassword?.serial === current.newPassword?.serial &&

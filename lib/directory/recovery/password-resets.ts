@@ -1,7 +1,7 @@
 /**
- * Passwords that are reset by a mailed link.
+ * Password resets by a mailed link.
  *
- * The person's document has the number of the one link that is good, and when it ends. The link is made from the keys of the service when it is mailed.
+ * The person's document has the number of the one valid link, and its expiry. The link is made from the keys of the service when it is mailed.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -23,30 +23,30 @@ import { hasUser } from '../persons/user-record.js';
 import { PASSWORD } from '../tenants/sign-in-policy.js';
 
 /**
- * `replaced`: a newer link took the place of this one. `unavailable`: the user cannot sign in by a password now. `unconfirmed`: the user has privileges that
- * the administrator who had the link sent, or who wrote the address that the user had it sent to, did not hold.
+ * `replaced`: a newer link replaced this one. `unavailable`: the user cannot sign in by a password now. `unconfirmed`: the user has privileges that the
+ * administrator who had the link sent, or who wrote the address, did not hold.
  */
 export type ResetState = LinkState | 'unconfirmed';
 
-/** Who asked for a link, and where. */
+/** A request for a link. */
 export interface ResetRequest {
-  /** Names the request: the same one again answers the same link. */
+  /** Id of the request. The same request returns the same link again. */
   readonly requestId: string;
-  /** Names the delivery that asks, each time that the delivery is made. Of several deliveries of one request, one gets the link. */
+  /** Id of the attempt of a delivery. Of several deliveries of one request, one gets the link. */
   readonly mailing?: string;
-  /** Whose look the pages have. */
+  /** Id of the client whose look the pages have. */
   readonly clientId?: string;
-  /** The sign-in that the request was made in. */
+  /** Id of the sign-in in which the request was made. */
   readonly uid?: string;
-  /** Who asked for somebody else, and may: then a user without a password gets a link too, and an event tells of it. */
+  /** Attribution of an administrator who may request a link for the user. Then a user without a password gets a link too, and an event is raised. */
   readonly by?: Attribution;
   /** Voucher of the administrator behind {@link by}. */
   readonly vouchedBy?: Voucher;
-  /** The address as that administrator saw it. No link goes to an address that was written since. */
+  /** The address that the administrator saw. No link goes to an address that was written later. */
   readonly address?: string;
 }
 
-/** A link that is to be mailed now. */
+/** A link to mail now. */
 export interface DueLink {
   readonly to: string;
   readonly url: string;
@@ -56,36 +56,36 @@ export interface DueLink {
   readonly clientId?: string;
 }
 
-/** A reset, as who has its link sees it. */
+/** A reset, as its page sees it. */
 export interface OpenedReset {
   readonly ref: LinkRef;
   readonly state: ResetState;
   readonly person: PersonWithUser;
   readonly tenant: Tenant;
   readonly clientId?: string;
-  /** The sign-in that the reset was asked for in. */
+  /** Id of the sign-in in which the reset was requested. */
   readonly uid?: string;
-  /** Characters of a password, at least. */
+  /** Minimum characters of a password. */
   readonly passwordLength: number;
 }
 
-/** Resets of users in whatever tenant. Reading changes nothing. */
+/** Resets of users of all tenants. Reading changes nothing. */
 export interface PasswordResets {
-  /** Whether the account signs in by a password of its own. */
+  /** Whether the account signs in by its own password. */
   isPossible(account: Account): boolean;
   /**
-   * Makes a link for a user, which replaces earlier links. Undefined for a user who gets none. `unconfirmed`: no link, because the user asked and has
-   * privileges that the administrator who wrote the address did not hold.
+   * Creates a link for a user, which replaces earlier links. Returns undefined for a user who gets none. Returns `unconfirmed`, without a link, if the user
+   * asked and has privileges that the administrator who wrote the address did not hold.
    */
   begin(userId: string, request: ResetRequest): Promise<DueLink | 'unconfirmed' | undefined>;
-  /** The link that a token is of; undefined for a token that was not made here. */
+  /** Returns the link of a token; undefined for a token that this service did not make. */
   read(token: string): LinkRef | undefined;
-  /** Undefined when there is nothing of the reset any more. */
+  /** Returns undefined if nothing of the reset is left. */
   open(ref: LinkRef): Promise<OpenedReset | undefined>;
   /**
-   * Sets the password, and ends all sign-ins and tokens of the user and of users that are linked to it. Of any number at once, one succeeds.
-   * @param from the address behind the request.
-   * @throws IdpError `reset_over`; `invalid_record`, whose details name the `rule`, when the password is refused; `busy`.
+   * Sets the password, and ends all sign-ins and tokens of the user and of linked accounts. Of concurrent calls, one succeeds.
+   * @param from address of the request.
+   * @throws IdpError `reset_over`; `invalid_record`, with the `rule` in its details, if the password is refused; `busy`.
    */
   accept(ref: LinkRef, password: string, from?: readonly string[]): Promise<void>;
 }
@@ -97,9 +97,9 @@ export interface RecoveryParts {
   readonly change: ChangePassword;
   readonly means: Pick<AccountMeans, 'open'>;
   readonly links: MailedLinks;
-  /** Seconds that a link is good for. */
+  /** Seconds for which a link is valid. */
   readonly lifetimeSeconds: number;
-  /** The page of a link. */
+  /** Returns the URL of a link's page. */
   readonly urlOf: (token: string) => string;
 }
 
@@ -130,7 +130,7 @@ async function begin(parts: RecoveryParts, userId: string, request: ResetRequest
   return { to, url: parts.urlOf(links.tokenOf(ref)), expiresAt, person, tenant: account.tenant, ...present({ clientId }) };
 }
 
-/** Returns the row with a new link for the request; the same row where the request has a link already, or the address is another one by now. */
+/** Returns the row with a new link for the request. Returns the same row if the request has a link already, or if the address has changed. */
 function withReset({ context: { now }, lifetimeSeconds }: RecoveryParts, row: PersonWithUser, request: ResetRequest): PersonWithUser {
   const { requestId, mailing, clientId, uid, by, address } = request;
   const { passwordReset: last } = row.user;
@@ -178,12 +178,12 @@ async function accept(parts: RecoveryParts, ref: LinkRef, password: string, from
     userId: ref.id,
     passwordHash,
     endsSignIns: true,
-    // An administrator may have the mailbox, so the password counts for no more than the link and the address.
+    // An administrator may control the mailbox, so the password counts only as far as the link and the address.
     vouchedBy: (row) => ofMailedLink(row.user.passwordReset?.vouchedBy, row),
     decide: (row) => {
       const { passwordReset } = row.user;
       if (!passwordReset || stateOf(ref, passwordReset, { person: row, tenant }, now()) !== 'pending') return undefined;
-      // The user may have joined a group since, with privileges that the link does not open.
+      // The user may have joined a group since, with privileges that the link does not cover.
       if (!isDeepStrictEqual(row.user.groupIds, judged.user.groupIds)) return undefined;
       const used = { ...row, user: { ...row.user, passwordReset: { ...passwordReset, usedAt: new Date(now()) } } };
       return withProvenEmail(used, accountEmailOf(row) ?? '', ofMailedLink(passwordReset.vouchedBy, row));
@@ -192,7 +192,7 @@ async function accept(parts: RecoveryParts, ref: LinkRef, password: string, from
   if (!isMade) throw new IdpError('reset_over');
 }
 
-/** While it is linked, a user signs in by the password of its parent. */
+/** Whether the user has a password. A linked child account signs in by its parent's password. */
 const canHavePassword = (account: Account): boolean =>
   isUsable(account) && account.person.user.parentUserId === undefined && (account.tenant.signIn?.methods?.includes(PASSWORD) ?? true);
 

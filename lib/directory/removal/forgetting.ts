@@ -1,6 +1,6 @@
 import type { Collections, ForgottenPerson } from '../context.js';
 
-/** Takes away what is kept of a person, or of their user, beside the person's document. It may be done twice. */
+/** Removes data about a person, or their user, outside the person's document. May be called twice. */
 export type Forget = (person: ForgottenPerson) => Promise<void>;
 
 export function createForget({

@@ -19,24 +19,24 @@ import type { Forget } from './forgetting.js';
 
 export interface PersonRemoval {
   /**
-   * Erases a person with their user, credentials, consents and invitations; the clients that the user was signed in to are told. What is left of the
-   * document carries the last events, and is removed with them.
-   * @param judge throws where the link of one of the user's children is not to be ended
+   * Erases a person with the user, credentials, consents and invitations, and notifies the clients of the user's sessions. The rest of the document carries
+   * the last events, and is removed with them.
+   * @param judge throws if the account link of a child must not end
    * @throws IdpError `not_found`.
    */
   erase(tid: string, personId: string, judge?: JudgeChild): Promise<void>;
-  /** Takes the user of a person away, with all that belongs to the user; the person stays. @param judge as for `erase` @throws IdpError `not_found`. */
+  /** Removes the user of a person with all its data. The person stays. @param judge as for `erase` @throws IdpError `not_found`. */
   removeUser(tid: string, userId: string, judge?: JudgeChild): Promise<Person>;
 }
 
-/** A removal as it is enqueued: ids alone. */
+/** An enqueued removal: only ids. */
 interface Announced extends ForgottenPerson {
-  /** Tells the person from a later one of the same id. */
+  /** Distinguishes the person from a later one with the same id. */
   readonly createdAt: Date;
   readonly by: DirectoryContext['by'];
 }
 
-/** A removal that is tried. */
+/** A removal during an attempt. */
 interface Removing {
   readonly read: () => Promise<Person | undefined>;
   readonly keepsPerson: boolean;
@@ -44,28 +44,28 @@ interface Removing {
   readonly judge?: JudgeChild | undefined;
 }
 
-/** The kind of delivery that finishes a removal. */
+/** Kind of the delivery that completes a removal. */
 const KIND = 'erase-person';
 
-/** How often a removal begins anew, because others changed the person meanwhile. */
+/** Attempts of a removal, because concurrent requests may change the person. */
 const ATTEMPTS = 10;
 
 interface Parts {
   readonly context: DirectoryContext;
   readonly deliveries: Pick<Deliveries, 'enqueue' | 'handle'>;
   readonly forget: Forget;
-  /** What extensions keep. @default nothing */
+  /** Removes data of extensions. @default nothing */
   readonly erase?: ((person: ForgottenPerson) => Promise<void>) | undefined;
 }
 
-/** @returns the service over collections that say who makes a change */
+/** @returns the service over collections with the attribution of a change */
 export function createPersonRemovals(parts: Parts): (context: DirectoryContext) => PersonRemoval {
   parts.deliveries.handle(KIND, ({ data }: Delivery) => finish(parts, data as unknown as Announced));
   return (context) => removalOver({ ...parts, context });
 }
 
 interface Scope extends Pick<Parts, 'context' | 'deliveries' | 'forget'> {
-  /** The removal that is enqueued already. */
+  /** The removal, if it is enqueued already. */
   readonly underWay?: Announced;
 }
 
@@ -94,14 +94,14 @@ async function remove(scope: Scope, removing: Removing): Promise<Person> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const person = await read();
     if (person === undefined) throw new IdpError('not_found');
-    // Before the removal is enqueued, because the delivery that finishes it does not judge.
+    // Runs before the removal is enqueued, because the delivery that completes the removal does not check account links.
     if (judge) await createLinks(context).judgeChildren(person, judge);
     const announced = announcementOf(person, keepsPerson, context.by);
-    // An entry that is being tried stays in the queue until it is done: another one for each try would multiply.
+    // A removal stays in the queue until it is complete. One entry for each attempt would multiply.
     const isEnqueued = underWay !== undefined && isAsAnnounced(person, underWay);
     const entry = isEnqueued ? undefined : await deliveries.enqueue([{ kind: KIND, data: { ...announced } }]);
     const left = await tryOnce(context, person, announced, removing).catch(async (error: unknown) => {
-      // Where the store is away, nobody knows what was written.
+      // If the store is unavailable, it is unknown which writes were made.
       if (error instanceof IdpError && !(error instanceof UnavailableError)) await entry?.withdraw();
       throw error;
     });
@@ -116,7 +116,7 @@ async function remove(scope: Scope, removing: Removing): Promise<Person> {
   throw new IdpError('busy');
 }
 
-/** One try of a removal that is enqueued. @returns undefined where the person is not as announced any more: then nothing is removed. */
+/** Attempts an enqueued removal once. @returns undefined if the person has changed since: then nothing is removed. */
 async function tryOnce(
   context: DirectoryContext,
   person: Person,
@@ -138,12 +138,12 @@ async function tryOnce(
   return isDone ? left : undefined;
 }
 
-/** Finishes a removal from its entry in the queue. */
+/** Completes a removal from its entry in the queue. */
 async function finish({ context, deliveries, forget, erase }: Parts, underWay: Announced): Promise<void> {
   const { createdAt, by = {}, ...person } = underWay;
   const { tid, personId, userId, keepsPerson = false } = person;
   const row = ofTenant(tid, await context.collections.persons.get(personId));
-  // Somebody else has the id by now.
+  // Another person has the id now.
   if (row && createdAt !== undefined && row.createdAt.getTime() !== createdAt.getTime()) return;
   const isThere = keepsPerson ? userId !== undefined && row?.user?.id === userId : row !== undefined;
   if (isThere) {
@@ -167,11 +167,11 @@ const announcementOf = ({ id, tid, createdAt, user }: Person, keepsPerson: boole
   ...(keepsPerson && { keepsPerson }),
 });
 
-/** Whether what was announced is all that there is of the person. */
+/** Whether the enqueued removal covers everything of the person. */
 const isAsAnnounced = ({ tid, user }: Person, announced: Announced): boolean =>
   tid === announced.tid && user?.id === announced.userId && offeredCredentials(user).every((id) => announced.credentialIds?.includes(id));
 
-/** The remainder belongs to no tenant, so no service finds it. */
+/** Returns the rest of the document. It belongs to no tenant, so no service finds it. */
 function remainderOf({ id, createdAt, tid, pendingEvents, version }: Person, now: () => number): Person {
   const empty = { phoneNumberVerified: false, attributes: {} };
   const person = { id, version, createdAt, updatedAt: new Date(now()), tid: '', ...empty, pendingEvents };

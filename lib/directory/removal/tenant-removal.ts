@@ -14,12 +14,12 @@ import { changed, pendingEvent } from '../outbox/pending-events.js';
 import { forgetSeeded } from '../seed-ledger.js';
 import type { Forget } from './forgetting.js';
 
-/** Removes what is kept of tenants that were removed, on one node at a time, and goes on where a node left off. */
+/** Removes the data of removed tenants, on one node at a time. Another node continues where a node stopped. */
 export interface TenantRemoval {
   start(): void;
-  /** Looks for removed tenants immediately. */
+  /** Checks for removed tenants immediately. */
   nudge(): void;
-  /** What fails. */
+  /** Returns current failures. */
   problems(): readonly WorkProblem[];
   close(): Promise<void>;
 }
@@ -28,25 +28,25 @@ export interface TenantRemovalParts {
   readonly context: DirectoryContext;
   readonly forget: Forget;
   endLinks(person: Person): Promise<void>;
-  /** Ends the sign-ins of a user, and tells the clients. */
+  /** Ends the sign-ins of a user, and notifies the clients. */
   endSignIns(oid: string): Promise<void>;
-  /** What extensions keep of the tenant. */
+  /** Removes rows of extensions. */
   removeRows(tid: string): Promise<void>;
-  /** Milliseconds after which no request still writes to a tenant that it found before the removal. @default 5000 */
+  /** Milliseconds after which no request still writes to a tenant that it read before the removal. @default 5000 */
   readonly settledMs?: number | undefined;
   readonly lease: Lease;
   readonly logger: Logger;
 }
 
 const PAGE = 50;
-/** Milliseconds between two looks for tenants whose removal another node left off. */
+/** Milliseconds between two checks for tenants whose removal another node did not complete. */
 const INTERVAL_MS = 5_000;
-/** Caches of other nodes hear of a removal within a second, and no call of a store takes as long. */
+/** Milliseconds. Caches of other nodes learn of a removal within a second, and no store call takes as long. */
 const SETTLED_MS = 5_000;
 
 export const createTenantRemoval = (parts: TenantRemovalParts): TenantRemoval => new Removals(parts);
 
-/** The round had to end before the work did. */
+/** The round had to end before its work was done. */
 class Interrupted extends Error {}
 
 class Removals implements TenantRemoval {
@@ -108,14 +108,14 @@ class Removals implements TenantRemoval {
   }
 
   /**
-   * Goes through all stores once. A time that begins when nothing is written any more is the last, and raises the event.
-   * @returns milliseconds until then; undefined when it was the last
+   * Removes data from all stores once. A pass that starts after the last possible write is the last one, and raises the event.
+   * @returns milliseconds until that pass; undefined if it was the last
    */
   async #remove({ id: tid, createdAt, by }: Removal, round: Round): Promise<number | undefined> {
     const { context, settledMs = SETTLED_MS, removeRows } = this.#parts;
     const { collections, caches, now } = context;
     const left = createdAt.getTime() + settledMs - now();
-    // Where the node died that was asked to.
+    // The node that was asked to may have died.
     await collections.tenants.retire(tid, []);
     await caches.changed('tenants');
     await this.#removeFromLists(tid);
@@ -130,7 +130,7 @@ class Removals implements TenantRemoval {
     return undefined;
   }
 
-  /** The document goes last: until then, the next round finds the person again. */
+  /** Removes the document last, so that the next round finds the person again. */
   async #removePerson(stored: Person): Promise<void> {
     const { context, forget, endLinks, endSignIns } = this.#parts;
     const { collections, removedUserIds, now } = context;
@@ -144,7 +144,7 @@ class Removals implements TenantRemoval {
     await collections.persons.retire(personId, [], (row) => row.tid === tid);
   }
 
-  /** Lists of tenants that are left empty allow none: that is not the same as no list, which allows all. */
+  /** Removes the tenant from lists of tenants. A list that becomes empty stays and allows no tenant, because a missing list would allow all. */
   async #removeFromLists(tid: string): Promise<void> {
     const { collections, now } = this.#parts.context;
     const without = (tids: readonly string[]) => tids.filter((one) => one !== tid);
@@ -171,11 +171,13 @@ class Removals implements TenantRemoval {
   }
 }
 
-/** The members of an unreadable person that the rest of it is found by. */
+/** Returns the members of an unreadable person by which other data of the person is found. */
 const readablePart = ({ id, tid, user }: Person): Person =>
   ({ id, tid, ...(typeof user?.id === 'string' && { user: { id: user.id } }) }) as unknown as Person;
 
-/** Each row of a look-up, page by page, until it finds none. @param remove takes the row out of the look-up @throws Interrupted */
+/**
+ * Calls `remove` for each row of a look-up, page by page, until the look-up finds none. @param remove removes the row from the look-up @throws Interrupted
+ */
 async function each<R extends Row>(
   round: Round,
   find: (limit: number) => Promise<readonly R[]>,

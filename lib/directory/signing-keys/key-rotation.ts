@@ -1,8 +1,8 @@
 /**
- * The service's signing keys, where the options give none: the service makes, announces, uses and retires them.
+ * Signing keys that the service makes, announces, uses and retires, if the options give none.
  *
- * All nodes share one row. A lease decides which node changes it, and private keys are encrypted in it. A key is published
- * before it signs, and stays published as long as anything that it signed is good. `key-states` says what is due.
+ * All nodes share one row. A lease decides which node changes it, and private keys in it are encrypted. A key is published before it signs, and stays
+ * published until everything that it signed has expired. `key-states` decides which change is due.
  */
 import { generateKeyPair } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,28 +24,28 @@ export type KeyState = Pick<StoredSigningKey, 'kid' | 'alg' | 'state'> &
   Partial<Pick<StoredSigningKey, 'announcedAt' | 'activatedAt' | 'removeAt'>>;
 
 export interface SigningKeyRecords {
-  /** Private JWKs with `kid` and `alg`: what signs first, then what is announced, then what only verifies. */
+  /** Private JWKs with `kid` and `alg`: first those that sign, then announced ones, then those that only verify. */
   readonly jwks: readonly JWK[];
-  /** When {@link KeyRotation.advance} has something to do, in milliseconds since the epoch. */
+  /** Time of the next change by {@link KeyRotation.advance}, in milliseconds since the epoch. */
   readonly dueAt: number;
 }
 
-/** The signing keys that the service makes, keeps encrypted, and replaces one after another. All nodes agree, because the keys are one row. */
+/** Signing keys that the service makes, stores encrypted, and replaces one after another. All nodes have the same keys, because they are in one row. */
 export interface KeyRotation {
   /**
-   * Reads the keys. One node makes them when there are none. A key that cannot be read is left out and logged.
-   * @throws IdpError `undecipherable` when none can: then their encryption key is gone.
+   * Reads the keys. If there are none, one node makes them. A key that cannot be read is left out and logged.
+   * @throws IdpError `undecipherable` if none can be read, because their encryption key is missing.
    */
   load(): Promise<SigningKeyRecords>;
-  /** Those that are published, the next first. */
+  /** Returns the published keys, the next one first. */
   list(): Promise<readonly KeyState[]>;
-  /** Keys that were left out when they were read last. */
+  /** Keys that the last read left out. */
   problems(): readonly { readonly code: 'record_unreadable'; readonly collection: 'signingKeys'; readonly id: string }[];
-  /** Promotes and removes what is due by the clock, unless another node is at it. */
+  /** Makes the changes that are due, unless another node is making them. */
   advance(): Promise<void>;
   /**
-   * Lets the announced keys sign, and announces others. With `now`, new keys sign and all earlier ones are removed, which voids what they signed.
-   * @throws IdpError `key_not_announced` before everyone who keeps the key set could have seen the next key.
+   * Lets the announced keys sign, and announces others. With `now`, new keys sign and all earlier ones are removed, which invalidates their signatures.
+   * @throws IdpError `key_not_announced` if a holder of the key set may not have seen the next key yet.
    */
   rotate(options?: { readonly now?: boolean; readonly by?: Attribution }): Promise<void>;
 }
@@ -53,22 +53,22 @@ export interface KeyRotation {
 export interface KeyRotationOptions {
   readonly rows: Collection<KeyRing>;
   readonly clients: Collection<Client>;
-  /** Whether the log has the event. */
+  /** Whether the event log has the event. */
   readonly isLogged: (eventId: string) => Promise<boolean>;
-  /** To be called after a write. */
+  /** Called after a write. */
   readonly changed: () => Promise<void>;
   readonly sealer: Sealer;
-  /** Takes or renews the right to make keys; false while another node has it. */
+  /** Takes or renews the lease for making keys. Returns false while another node has it. */
   readonly lease: () => Promise<boolean>;
   readonly policy: RotationPolicy;
   readonly logger: Pick<Logger, 'error'>;
-  /** The time that all nodes share, in milliseconds since the epoch. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 const RING = 'ring';
 const PURPOSE = 'signing key';
-/** Milliseconds between two looks whether the node that has the lease has made the keys. */
+/** Milliseconds between two checks whether the node with the lease has made the keys. */
 const PAUSE_MS = 50;
 
 const algorithms: readonly StoredSigningKey['alg'][] = ['RS256', 'ES256'];
@@ -150,7 +150,7 @@ class Rotation implements KeyRotation {
     }, by);
   }
 
-  /** Returns the row; one node makes it where there is none. */
+  /** Returns the row. One node makes it if it is missing. */
   async #ring(): Promise<KeyRing> {
     const { rows, lease, now, changed } = this.#parts;
     for (;;) {
@@ -167,7 +167,7 @@ class Rotation implements KeyRotation {
     }
   }
 
-  /** The ring with a key of each algorithm that signs. One is made where no key that signs or will sign can be read. */
+  /** Returns the keys with one that signs for each algorithm. Makes one if no key of the algorithm can be read. */
   async #complete(row: KeyRing): Promise<KeyRing> {
     const { rows, lease, now, changed } = this.#parts;
     for (let current = row; ; current = await this.#ring()) {
@@ -202,7 +202,7 @@ class Rotation implements KeyRotation {
     return this.#ring();
   }
 
-  /** The keys that can be read. Each of the others is logged once. */
+  /** Returns the keys that can be read. Logs each of the others once. */
   #opened(row: KeyRing): readonly OpenedKey[] {
     const keys = this.#readable(row);
     if (keys.length === 0) for (const key of row.keys) this.#open(key);
@@ -233,7 +233,7 @@ class Rotation implements KeyRotation {
     }
   }
 
-  /** The time at which nothing that was signed until now is good any more. */
+  /** Returns the time at which everything that was signed until now has expired. */
   async #removalOf(signedUntil: Date): Promise<Date> {
     const { policy, clients } = this.#parts;
     let seconds = policy.retiring;

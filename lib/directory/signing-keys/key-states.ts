@@ -1,20 +1,20 @@
-/** States of the signing keys: when the next change is due, and the row that follows a change. Nothing here reads or writes. */
+/** States of the signing keys: the time of the next change, and the row after a change. This file neither reads nor writes. */
 import { IdpError } from '../../errors.js';
 import type { KeyRing, StoredSigningKey } from '../../store/records/records.js';
 import { isPendingEvent, isSigningKey } from '../../store/records/row-checks.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 
-/** Seconds, each. */
+/** Times of the rotation, in seconds. */
 export interface RotationPolicy {
-  /** How long a key signs. */
+  /** Time for which a key signs. */
   readonly active: number;
-  /** How long a key is published before it may sign. */
+  /** Time for which a key is published before it may sign. */
   readonly announced: number;
-  /** How long a key stays published after it signed last. */
+  /** Time for which a key stays published after its last signature. */
   readonly retiring: number;
 }
 
-/** The row without its damaged parts. Nothing is signed without the row, so damage to one key must not take the others along. */
+/** Returns the row without its damaged parts. Nothing can be signed without the row, so a damaged key must not affect the others. */
 export function soundRing(row: KeyRing): KeyRing {
   const { keys, pendingEvents } = row;
   const isSound = Array.isArray(keys) && keys.every(isSigningKey) && Array.isArray(pendingEvents) && pendingEvents.every(isPendingEvent);
@@ -30,7 +30,7 @@ const ofState = ({ keys }: KeyRing, state: StoredSigningKey['state']) => keys.fi
 
 const latest = (dates: readonly (Date | undefined)[]): number => Math.max(...dates.map((date) => date?.getTime() ?? 0));
 
-/** The time from which the announced keys may sign, in milliseconds since the epoch. */
+/** Returns the time from which the announced keys may sign, in milliseconds since the epoch. */
 const announcedFrom = (ring: KeyRing, { announced }: RotationPolicy): number =>
   latest(ofState(ring, 'next').map(({ announcedAt }) => announcedAt)) + announced * 1000;
 
@@ -46,7 +46,7 @@ export function checkAnnounced(ring: KeyRing, policy: RotationPolicy, now: numbe
   if (now < from) throw new IdpError('key_not_announced', { from: new Date(from).toISOString() });
 }
 
-/** The very row, which writes nothing, when there is nothing to remove. */
+/** Returns the row without removed keys. Returns the same row, which is not written, if there are none. */
 export function withoutRemoved(ring: KeyRing, now: Date): KeyRing {
   const keys = ring.keys.filter(({ removeAt }) => removeAt === undefined || removeAt > now);
   return keys.length === ring.keys.length ? ring : { ...ring, keys, updatedAt: now };
@@ -63,7 +63,7 @@ export function promoted(ring: KeyRing, next: readonly StoredSigningKey[], now: 
 export const replaced = (ring: KeyRing, keys: readonly StoredSigningKey[], now: Date): KeyRing =>
   told(ring, { ...ring, keys, updatedAt: now }, 'removed', now);
 
-/** Adds an event for each key that took over. */
+/** Adds an event for each key that replaced another. */
 function told(before: KeyRing, after: KeyRing, state: 'retiring' | 'removed', now: Date): KeyRing {
   const events = ofState(after, 'active').flatMap(({ kid, alg }) => {
     const previous = ofState(before, 'active').find((key) => key.alg === alg);
