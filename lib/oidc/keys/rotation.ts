@@ -34,6 +34,8 @@ export interface RotatingKeysOptions {
 
 /** Milliseconds between two checks of the clock. */
 const INTERVAL_MS = 1000;
+/** Milliseconds after which the keys are loaded again without a notice, because a node may have died between a rotation and its notice. */
+const RELOAD_MS = 60_000;
 
 /** Rotates keys after {@link RotatingKeys.begin}. If new keys cannot be loaded, the keys in use stay until they can. */
 export function createRotatingKeys(options: RotatingKeysOptions): RotatingKeys {
@@ -51,11 +53,12 @@ export function createRotatingKeys(options: RotatingKeysOptions): RotatingKeys {
 
   let used = '';
   let dueAt = 0;
+  let loadedAt = 0;
   const read = async (): Promise<void> => {
     const loaded = await rotation.load();
     const next = loaded.jwks.map(({ kid }) => kid).join(' ');
     if (next !== used) use(loadSigningKeys(loaded.jwks));
-    [used, dueAt] = [next, loaded.dueAt];
+    [used, dueAt, loadedAt] = [next, loaded.dueAt, now()];
   };
   let reading: Promise<void> = Promise.resolve();
   /** Loads run one after another, so that none undoes the work of a later one. */
@@ -70,7 +73,7 @@ export function createRotatingKeys(options: RotatingKeysOptions): RotatingKeys {
     every: INTERVAL_MS,
     first: INTERVAL_MS,
     async run() {
-      if (!isStale && now() < dueAt) return;
+      if (!isStale && now() < Math.min(dueAt, loadedAt + RELOAD_MS)) return;
       // Stays stale until a load has succeeded.
       isStale = true;
       if (now() >= dueAt) await rotation.advance();

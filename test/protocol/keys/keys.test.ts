@@ -8,6 +8,7 @@ import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import type { ExtensionContext } from 'tenant-idp/extension';
 import type { KeyRing } from '../../../lib/store/records/records.js';
 import { createSealer } from '../../../lib/store/sealer.js';
+import { withCollections } from '../../store/with-collections.js';
 import { Agent, authorizeUrl, type Json, obtainTokens } from '../../support/client/agent.js';
 import { endpointsOf } from '../../support/client/endpoints.js';
 import { startIdp } from '../../support/service/idp.js';
@@ -217,6 +218,26 @@ describe('design §9: rotation', () => {
     for (const node of [0, 1]) expect(await soon(async () => !(await kidsAt(nodes.at(node))).includes(first[0] as string))).toBe(true);
     expect(await kidsAt(nodes.at(0))).toHaveLength(4);
     expect(nodes.logged).toEqual([]);
+  });
+
+  test('K2: a node dies between a rotation and its notice to others: within a minute they use the new keys, and the former are gone', async () => {
+    const directory = await withKeys();
+    const artifacts = memoryArtifacts();
+    const silent = withCollections(directory, (rows, name) => ({
+      async update(id, change) {
+        if (name === 'changes') throw new Error('killed');
+        return rows.update(id, change);
+      },
+    }));
+    const nodes = await startInstances(2, (node) => ({ artifacts, directory: node === 0 ? silent : directory }), ofNodes);
+    closeAfterTest(nodes);
+    const former = await kidsAt(nodes.at(1));
+    await nodes.idps[0]?.keys.rotate({ now: true });
+    const published = (await ringOf(directory)).keys.map(({ kid }) => kid);
+    expect(published.filter((kid) => former.includes(kid))).toEqual([]);
+    expect(await kidsAt(nodes.at(1))).toEqual(former);
+    passTime(61);
+    expect(await soon(async () => String((await kidsAt(nodes.at(1))).toSorted()) === String(published.toSorted()))).toBe(true);
   });
 
   test('a key is kept for as long as any client’s tokens are good', async () => {
