@@ -153,7 +153,7 @@ const impersonation = {
    * permission is privileged: only administrators of all tenants grant it.
    */
   permission: required("the id of a permission, such as 'impersonate'", only<string>(values.checkPermissionId, true)),
-  /** Whether a mail notifies users who were impersonated. Requires the option `mail`. @default nobody is told */
+  /** Whether a mail notifies users who were impersonated. Requires the option `mail`. @default nobody is notified */
   notify: flag(),
 };
 /** Impersonation: a support agent signs in as another user, and the service records it. */
@@ -164,7 +164,7 @@ const ciba = {
    * Notifies the user's device of a request, by a push message or an SMS. One of the nodes calls it at least once for each request. A call that rejects, or
    * takes longer than 10 seconds, is retried after 2, 5, 15 and 30 seconds, while the request waits for an answer.
    * @param signal aborted after 10 seconds
-   * @default nothing: people look at `/idp/ciba`
+   * @default nothing: users look at `/idp/ciba`
    */
   notify: callback<(notification: CibaNotification, signal: AbortSignal) => unknown>('async (notification, signal) => …'),
   /** Whether a mail notifies the user too. Requires the option `mail`. @default false */
