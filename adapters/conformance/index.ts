@@ -1,4 +1,4 @@
-/** The store contracts in executable form. An adapter is one when {@link testArtifactStore} or {@link testDirectoryStore} is green. */
+/** Contracts of the stores as tests. A store is an adapter if {@link testArtifactStore} or {@link testDirectoryStore} passes. */
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import type { DirectoryStore } from '../../lib/store/directory-store.js';
 import { artifactStoreCases } from './artifacts/cases.js';

@@ -1,29 +1,29 @@
 import type { ConformanceCase } from './conformance-case.js';
 
-/** A test framework's `test` or `it`: that of Jest, Vitest, Mocha and `node:test` fits. */
+/** `test` or `it` of a test framework, such as Jest, Vitest, Mocha or `node:test`. */
 export interface Test {
   (name: string, run: () => Promise<void>): unknown;
   skip(name: string, run: () => Promise<void>): unknown;
 }
 
-/** A test framework's `describe`. */
+/** `describe` of a test framework. */
 export type Describe = (name: string, register: () => void) => unknown;
 
 /** A promise that a store does not keep. */
 export interface Skip {
-  /** The name of the case. */
+  /** Name of the case. */
   readonly case: string;
-  /** Why, in words for those who choose a store. */
+  /** Reason, for developers who choose a store. */
   readonly reason: string;
 }
 
 export interface ConformanceOptions<Store = never> {
-  /** Gives another instance over what a store keeps, as another process would have: for every store that outlives its process. */
+  /** Returns another instance over the same data, as another process would have it. Required for every store that outlives its process. */
   readonly peer?: (store: Store) => Promise<Store>;
   readonly skip?: readonly Skip[];
-  /** Default: the global `test` or `it`. */
+  /** @default the global `test` or `it` */
   readonly test?: Test;
-  /** Default: the global `describe`. */
+  /** @default the global `describe` */
   readonly describe?: Describe;
 }
 

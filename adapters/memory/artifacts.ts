@@ -3,7 +3,7 @@ import { createCounters } from './counters.js';
 import { createLeases } from './leases.js';
 import { startSweep } from './sweep.js';
 
-/** A record until it expires, or (without one) the tombstone of a removed record until it ends. */
+/** A record until it expires, or (without one) the tombstone of a removed record. */
 interface Entry {
   readonly artifact: Artifact | undefined;
   readonly until: number;
@@ -14,7 +14,7 @@ class Records {
   readonly entries = new Map<ArtifactKey, Entry>();
   readonly #keysByAccount = new Map<string, Set<ArtifactKey>>();
 
-  /** The record of the key, unless it has expired or was removed. */
+  /** Returns the record of the key, unless it has expired or was removed. */
   live(key: ArtifactKey, now: number): Artifact | undefined {
     const entry = this.entries.get(key);
     return entry !== undefined && entry.until > now ? entry.artifact : undefined;
@@ -40,7 +40,7 @@ class Records {
     this.#set(write.key, { artifact: frozenArtifact(write, version), until: write.expiresAt });
   }
 
-  /** Leaves a tombstone, which ends no earlier than the one before it. */
+  /** Leaves a tombstone, which ends no earlier than an existing one. */
   remove(key: ArtifactKey, until: number): void {
     const entry = this.entries.get(key);
     const tombstoneUntil = entry !== undefined && entry.artifact === undefined ? entry.until : 0;
@@ -71,7 +71,7 @@ class Records {
 }
 
 /**
- * An artifact store in memory. Each call does its work in one synchronous step, so nothing comes between a condition and its write.
+ * An artifact store in memory. Each call does its work in one synchronous step, so that no other call comes between a condition and its write.
  * @example
  * ```ts
  * import { createIdentityProvider } from 'tenant-idp';

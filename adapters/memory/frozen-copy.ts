@@ -1,6 +1,6 @@
 import { isDate } from 'node:util/types';
 
-/** Copies that were made here. Nothing of them changes, so the next form of a row shares what it keeps of the one before. */
+/** Copies that this file made. They never change, so the next version of a row shares unchanged parts. */
 const copies = new WeakSet<object>();
 
 /**
@@ -31,7 +31,7 @@ function remembered(value: object): object {
   return Object.freeze(value);
 }
 
-/** By the length of the prototype chain, which is the same for the objects of any realm. */
+/** Checks the length of the prototype chain, which is the same for objects of every realm. */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -5,7 +5,7 @@ import { SortedIds } from './sorted-ids.js';
 import { SortedList } from './sorted-list.js';
 
 interface Entry {
-  /** The key of the values of all fields but the last. */
+  /** Key of the values of all fields except the last. */
   readonly within: string;
   readonly value: Ordered;
 }
@@ -70,7 +70,7 @@ export class OrderedIndex implements RowIndex<Entry> {
     return ids;
   }
 
-  /** The ids of the rows of a range, in its order. @throws TypeError for a range that is not of this index. */
+  /** Returns the ids of the rows of a range, in its order. @throws TypeError for a range of another index. */
   range(range: Range): readonly string[] {
     const { after, descending = false, limit } = range;
     const { from, below } = boundsOf(range, this.#fields, this.#order);
@@ -97,7 +97,7 @@ const comparePositions = (one: Position, other: Position): number =>
 
 const isBefore = (position: Position, other: Position | undefined): boolean => other !== undefined && comparePositions(position, other) < 0;
 
-/** The position that leaves the shorter way: of the sign 1 the highest, of -1 the lowest. */
+/** Returns the outermost position: for the sign 1 the highest, for -1 the lowest. */
 function outermost(positions: readonly (Position | undefined)[], sign: 1 | -1): Position | undefined {
   const [first, ...others] = positions.filter((position) => position !== undefined);
   return first && others.reduce((one, other) => (comparePositions(one, other) * sign > 0 ? one : other), first);

@@ -2,17 +2,17 @@ import { isDate } from 'node:util/types';
 import type { IndexSpec } from '../../lib/store/directory-store.js';
 import { SortedIds } from './sorted-ids.js';
 
-/** One declared index. An entry is what a row has in it: none if it lacks a field, one for each element of an array. */
+/** A declared index. An entry is a row's place in it: none if the row lacks a field, one for each element of an array. */
 export interface RowIndex<Entry> {
   readonly unique: boolean;
-  /** @throws TypeError for a row that the index does not take. */
+  /** Returns the entries of a row. @throws TypeError for a row that the index cannot hold. */
   entriesOf(row: object): readonly Entry[];
-  /** Whether two forms of a row have the same entries. False where they may differ. */
+  /** Whether two versions of a row have the same entries. False if they may differ. */
   isUnmoved(before: object, after: object): boolean;
   isTaken(entry: Entry, id: string): boolean;
   add(entry: Entry, id: string): void;
   delete(entry: Entry, id: string): void;
-  /** The ids of the rows with these values, in order. @throws TypeError unless there is one text for each field. */
+  /** Returns the ids of the rows with these values, in order. @throws TypeError unless there is one text for each field. */
   lookUp(values: readonly unknown[]): SortedIds;
 }
 
@@ -63,16 +63,16 @@ export class LookUpIndex implements RowIndex<string> {
 export type Path = readonly string[];
 export const pathOf = (field: string): Path => field.split('.');
 
-/** JSON keeps combinations apart whatever characters the values have. */
+/** JSON distinguishes combinations, whatever characters the values have. */
 export const keyOf = (values: readonly string[]): string => JSON.stringify(values);
 
-/** @throws TypeError unless there are so many texts. */
+/** @throws TypeError unless there are this many texts. */
 export function checkedTexts(values: readonly unknown[], count: number): readonly string[] {
   if (values.length === count && values.every((value) => typeof value === 'string')) return values;
   throw new TypeError(`This index is looked up with ${count} strings.`);
 }
 
-/** The key of each combination of the texts at some paths. @throws TypeError when more than one of them is an array. */
+/** Returns the key of each combination of the texts at some paths. @throws TypeError if more than one of them is an array. */
 export function combinationsAt(row: object, paths: readonly Path[]): readonly string[] {
   const values = paths.map((path) => textsAt(row, path));
   if (values.filter((list) => list.length > 1).length > 1) {
@@ -94,7 +94,7 @@ export function valueAt(row: object, path: Path): unknown {
   return value;
 }
 
-/** Whether two forms of a row have the same value at each path. A list is the same where it is the same object, which a copy of a row shares. */
+/** Whether two versions of a row have the same value at each path. Lists are compared by identity, because versions of a row share unchanged lists. */
 export const haveSameAt = (paths: readonly Path[], before: object, after: object): boolean =>
   paths.every((path) => isSame(valueAt(before, path), valueAt(after, path)));
 

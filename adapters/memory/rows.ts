@@ -6,8 +6,8 @@ import { LookUpIndex, type RowIndex } from './row-index.js';
 import { SortedIds } from './sorted-ids.js';
 
 /**
- * The rows of a collection and their indexes. Each write does its work in one synchronous step and checks everything before it
- * changes anything. Rows are frozen copies, made at the write, so a read hands out the row itself.
+ * Rows of a collection, with their indexes. Each write does its work in one synchronous step and checks everything before it changes anything. Rows are
+ * frozen copies, made at the write, so a read returns the row itself.
  */
 export class Rows<R extends Row> implements Collection<R> {
   readonly #name: string;
@@ -19,7 +19,7 @@ export class Rows<R extends Row> implements Collection<R> {
     this.#name = name;
   }
 
-  /** Makes the indexes that are not there yet, over the rows that are. */
+  /** Creates missing indexes over the existing rows. */
   ensureIndexes(specs: CollectionSpec['indexes']): void {
     for (const [name, spec] of Object.entries(specs)) {
       if (this.#indexes.has(name)) continue;

@@ -1,7 +1,7 @@
 import type { Page } from '../../lib/store/directory-store.js';
 import { compareTexts } from '../../lib/store/index-order.js';
 
-/** A set of ids in their order. Ids made in the order of time are appended; any other is moved into place. */
+/** A sorted set of ids. Ids in the order of time are appended. Other ids are moved into place. */
 export class SortedIds {
   readonly #ids: string[] = [];
 
@@ -31,7 +31,7 @@ export class SortedIds {
     return this.#ids.slice(start, start + page.limit);
   }
 
-  /** Where the first id is that is not before this one. */
+  /** Returns the place of the first id that is not before this one. */
   #firstFrom(id: string): number {
     let low = 0;
     let high = this.#ids.length;

@@ -1,7 +1,7 @@
-/** Items that are sorted at once are moved one by one: so many, at most. */
+/** Maximum items of a chunk, in which items are moved one by one. */
 const CHUNK = 512;
 
-/** Distinct items in the order of a comparison. They are kept in chunks, so that an insertion moves few of them, however many there are. */
+/** Distinct items in the order of a comparison. They are in chunks, so that an insertion moves few of them, however many there are. */
 export class SortedList<T> {
   readonly #compare: (one: T, other: T) => number;
   readonly #chunks: T[][] = [];
@@ -16,7 +16,7 @@ export class SortedList<T> {
 
   add(item: T): void {
     const [chunkIndex, index] = this.#firstFrom(item);
-    // Behind all others, it joins the last chunk.
+    // An item after all others joins the last chunk.
     const chunk = this.#chunks[chunkIndex] ?? this.#chunks.at(-1);
     if (chunk === undefined) {
       this.#chunks.push([item]);
@@ -36,7 +36,7 @@ export class SortedList<T> {
     if (chunk.length === 0) this.#chunks.splice(chunkIndex, 1);
   }
 
-  /** Upwards, from the first that is not before the given one. */
+  /** Yields items in ascending order, from the first that is not before the given one. */
   *from(start?: T): Generator<T, undefined> {
     let [chunkIndex, index] = start === undefined ? [0, 0] : this.#firstFrom(start);
     for (let chunk = this.#chunks[chunkIndex]; chunk !== undefined; chunk = this.#chunks[++chunkIndex]) {
@@ -45,7 +45,7 @@ export class SortedList<T> {
     }
   }
 
-  /** Downwards, from the last that is before the given one. */
+  /** Yields items in descending order, from the last that is before the given one. */
   *downFrom(end?: T): Generator<T, undefined> {
     const [last, index] = end === undefined ? [this.#chunks.length, 0] : this.#firstFrom(end);
     for (let chunkIndex = last, from = index - 1; chunkIndex >= 0; chunkIndex -= 1) {
@@ -55,7 +55,7 @@ export class SortedList<T> {
     }
   }
 
-  /** The chunk, and the place in it, of the first item that is not before this one. */
+  /** Returns the chunk, and the place in it, of the first item that is not before this one. */
   #firstFrom(item: T): [chunk: number, index: number] {
     const chunkIndex = firstIndex(this.#chunks, (chunk) => this.#compare(chunk.at(-1) as T, item) >= 0);
     const chunk = this.#chunks[chunkIndex] ?? [];
@@ -63,7 +63,7 @@ export class SortedList<T> {
   }
 }
 
-/** Where the first element is that fits, of a list whose fitting elements are its last ones. */
+/** Returns the index of the first matching element of a list whose matching elements are its last ones. */
 function firstIndex<T>(list: readonly T[], fits: (element: T) => boolean): number {
   let low = 0;
   let high = list.length;

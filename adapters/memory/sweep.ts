@@ -1,11 +1,11 @@
-/** Removes expired entries, so that records nobody reads again do not fill the memory. Reads check expiry by themselves. */
+/** Entries that expire. The sweep removes them, so that records that nobody reads again do not fill the memory. Reads check expiry themselves. */
 
 export interface Expiring {
   readonly entries: ReadonlyMap<string, { readonly until: number }>;
   drop(key: string): void;
 }
 
-/** A round over all entries takes so many ticks: memory is given back within half a minute, and no tick blocks for long. */
+/** Ticks of a round over all entries, so that memory is freed within half a minute, and no tick blocks for long. */
 const TICKS_PER_ROUND = 30;
 const TICK_MS = 1000;
 

@@ -2,40 +2,43 @@ import type { AnyBulkWriteOperation, Document } from 'mongodb';
 import { present } from '../../lib/present.js';
 import type { Artifact, ArtifactKey, ArtifactWrite, Put, Remove } from '../../lib/store/artifact-store.js';
 
-/** A document of the store. Its names are short, because every document carries them. */
+/** A document of the store. Its names are short, because every document has them. */
 export interface State {
-  /** Until when it holds. */
+  /** Time until which the document is valid. */
   readonly e: Date;
-  /** Removed: a tombstone, which has no other fields. */
+  /** Set for a tombstone of a removed record, which has no other fields. */
   readonly d?: true;
-  /** Version; only a record has one. */
+  /** Version. Only records have one. */
   readonly n?: number;
   readonly v?: string;
-  /** When it was spent. */
+  /** Time of its use. */
   readonly c?: number;
   readonly a?: string;
-  /** Links, as pairs: any text may be the name of one. */
+  /** Links, as pairs, because any text may be the name of a link. */
   readonly l?: readonly (readonly [name: string, key: ArtifactKey])[];
 }
 
-/** A write that waits for the decision of its commit. */
+/** An intent: a write that waits for the decision of its commit. */
 export interface Intent {
   readonly t: string;
-  /** The keys of all its writes. */
+  /** Keys of all writes of the commit. */
   readonly k: readonly ArtifactKey[];
-  /** The document after it. */
+  /** The document after the write. */
   readonly s: State;
-  /** Until when the document holds without it; meanwhile it is kept as long as either. Absent where there was none. */
+  /**
+   * Time until which the document is valid without the intent. Until the decision, the document is stored as long as either. Absent if there was no
+   * document.
+   */
   readonly o?: Date;
 }
 
 export interface ArtifactDocument extends State {
   readonly _id: string;
-  /** The commit that wrote it. */
+  /** Id of the commit that wrote the document. */
   readonly t: string;
   /**
-   * What it was before that commit, which put the same again; `u` when that one had put it again as well. Only the last one is known: after
-   * that was undone, `u` alone says that the document is not the work of the commit before it.
+   * The state before a commit that put the same record again, so that the commit can be undone. `u` in it is set if the commit before had put the record
+   * again too. Only the last state is known: after it was restored, `u` alone says that the document is not the work of the commit before it.
    */
   readonly u?: { readonly t?: string; readonly n?: number; readonly u: boolean };
   readonly p?: Intent;
@@ -54,7 +57,7 @@ const endOf = ({ e, p }: ArtifactDocument): number => (p?.o ?? e).getTime();
 const isLive = (document: ArtifactDocument | undefined, now: number): document is ArtifactDocument =>
   document !== undefined && endOf(document) > now && (document.n !== undefined || document.d === true);
 
-/** The record of a document, unless it expired or was removed. An intent has not happened. */
+/** Returns the record of a document, unless it expired or was removed. An undecided intent does not count. */
 export function artifactOf(document: ArtifactDocument, now: number): Artifact | undefined {
   const { _id, v, n, c, a, l } = document;
   if (!isLive(document, now) || n === undefined || v === undefined) return undefined;
@@ -68,7 +71,7 @@ export function artifactOf(document: ArtifactDocument, now: number): Artifact | 
   };
 }
 
-/** Whether a write may happen over the document that is there. */
+/** Whether the condition of a write holds for the current document. */
 export function holds(write: ArtifactWrite, document: ArtifactDocument | undefined, now: number): boolean {
   if (write.op === 'remove') return true;
   const current = isLive(document, now) ? document : undefined;
@@ -79,14 +82,17 @@ export function holds(write: ArtifactWrite, document: ArtifactDocument | undefin
   return current?.n === write.if.version;
 }
 
-/** The document after a write that may happen. */
+/** Returns the document after a write whose condition holds. */
 export function stateAfter(write: ArtifactWrite, document: ArtifactDocument | undefined, now: number): State {
   if (write.op === 'put') return { ...fieldsOf(write), n: isLive(document, now) ? (document.n ?? 0) + 1 : 1 };
   const tombstone = document?.d ? document.e.getTime() : 0;
   return { d: true, e: new Date(Math.max(write.until, tombstone)) };
 }
 
-/** A write as one statement, which does it where its condition holds and no intent is in its way, and matches nothing or a duplicate elsewhere. */
+/**
+ * Returns a write as one statement. The statement writes if its condition holds and no intent is in its way. Otherwise it matches nothing, or fails as a
+ * duplicate.
+ */
 export function statementOf(write: ArtifactWrite, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> {
   if (write.op === 'remove') return removeStatement(write, t);
   const { key, if: condition } = write;
@@ -96,7 +102,10 @@ export function statementOf(write: ArtifactWrite, t: string, now: Date): AnyBulk
   return { updateOne: { filter: { _id: key, p: none, ...filterOf(condition, now) }, update: [{ $replaceWith: next }], upsert } };
 }
 
-/** An unconditional put as a statement that can be undone: it puts a new record, or the same again, and is a duplicate elsewhere. */
+/**
+ * Returns an unconditional put as a statement that can be undone. The statement puts a new record, or the same record again, and otherwise fails as a
+ * duplicate.
+ */
 export function reversibleStatement(write: Put, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> {
   const fields = fieldsOf(write);
   const same = { c: none, a: none, l: none, ...fields, n: { $exists: true } };
@@ -108,8 +117,8 @@ export function reversibleStatement(write: Put, t: string, now: Date): AnyBulkWr
 }
 
 /**
- * Undoes the writes of a commit that used statements which can be undone, unless another write came after. Only the commit that made a document
- * deletes it, because other commits that put it again may have succeeded.
+ * Returns statements that undo the writes of a commit, unless another write came after them. Only the commit that created a document deletes it, because
+ * other commits that put it again may have succeeded.
  */
 export function undoStatements(keys: readonly ArtifactKey[], t: string): AnyBulkWriteOperation<ArtifactDocument>[] {
   const own = { _id: { $in: [...keys] }, t, p: none };

@@ -9,7 +9,7 @@ import { Decisions } from './decisions.js';
 import { ensureIndexes, expiryIndex } from './indexes.js';
 import { createLeases, type LeaseDocument } from './leases.js';
 
-/** A document and those that its links lead to. */
+/** A document, with the documents of its links. */
 type Linked = ArtifactDocument & { readonly f?: readonly ArtifactDocument[] };
 
 /**
@@ -33,12 +33,12 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
   const records = database.collection<ArtifactDocument>('artifacts');
   const counters = database.collection<CounterDocument>('counters');
   const leases = database.collection<LeaseDocument>('leases');
-  /** The node's, until it is opened with one that all nodes share. */
+  /** The node's clock, until the store is opened with one that all nodes share. */
   let clock = (): number => Date.now();
   const now = (): number => clock();
   const decisions = new Decisions(records, now);
 
-  /** Completes what was decided before it answers; what is undecided has not happened. */
+  /** Completes decided commits before it returns. Undecided ones do not count. */
   async function settled(find: () => Promise<readonly ArtifactDocument[]>): Promise<readonly ArtifactDocument[]> {
     for (;;) {
       const documents = await find();
@@ -58,7 +58,7 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
         ensureIndexes(records, [
           expiryIndex,
           { name: 'account', ...account('a') },
-          // Of commits that were decided and not completed.
+          // Documents of commits that were decided and not completed.
           { name: 'accountAfter', ...account('p.s.a') },
         ]),
         ensureIndexes(counters, [expiryIndex]),
@@ -101,7 +101,7 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
   };
 }
 
-/** The documents of the requests, with those that their links lead to. */
+/** Reads the documents of the requests, with those of their links. */
 async function load(records: Collection<ArtifactDocument>, requests: readonly ReadRequest[]): Promise<ArtifactDocument[]> {
   const filter = { _id: { $in: requests.map(({ key }) => key as string) } };
   const names = [...new Set(requests.flatMap(({ follow = [] }) => follow))];
@@ -111,7 +111,7 @@ async function load(records: Collection<ArtifactDocument>, requests: readonly Re
   return documents.flatMap(({ f = [], ...document }) => [document, ...f]);
 }
 
-/** Stages that add the documents which links of these names lead to. They are looked up after the one that links to them was read. */
+/** Returns stages that add the documents of links with these names. They are looked up after the document with the links was read. */
 function following(names: readonly string[], from: string): Document[] {
   const [name, key] = [0, 1].map((index) => ({ $arrayElemAt: ['$$link', index] }));
   const named = { $filter: { input: { $ifNull: ['$l', []] }, as: 'link', cond: { $in: [name, { $literal: names }] } } };

@@ -10,7 +10,7 @@ import { inTime } from './deadline.js';
 export const mongoOptions = { heartbeatFrequencyMS: 500, minHeartbeatFrequencyMS: 1000 } as const satisfies MongoClientOptions;
 
 /**
- * Refuses a client that may not find its server again. Servers that name the version of their topology tell the driver by themselves.
+ * Refuses a client that may not find its server again. A server that reports the version of its topology tells the driver itself.
  * @throws IdpError `store_unfit`
  */
 export async function checkClient(db: Db): Promise<void> {

@@ -7,7 +7,7 @@ import { isDuplicate } from './database.js';
 import { inTime } from './deadline.js';
 import type { Decisions } from './decisions.js';
 
-/** Attempts while other writes come between. */
+/** Attempts when concurrent writes come between. */
 const ATTEMPTS = 100;
 
 /**
@@ -21,7 +21,7 @@ export function createCommits(
   decisions: Decisions,
   clock: () => number,
 ): Pick<ArtifactStore, 'commit'> {
-  /** @returns false when nothing was written, because a condition did not hold or something was in the way. */
+  /** @returns false if nothing was written, because a condition did not hold or an intent was in the way. */
   async function attempt(writes: readonly ArtifactWrite[]): Promise<boolean> {
     const last = conditionalOf(writes);
     if (last === undefined) return false;
@@ -73,8 +73,8 @@ export function createCommits(
 const commitId = (): string => `commit ${randomBytes(15).toString('base64url')}`;
 
 /**
- * The write that can be done after all others, because those can be undone: a single one, or the only one that spends or swaps. Null when
- * there is none such, undefined when there are more.
+ * Returns the write to make after all others, which can be undone: a single one, or the only one that uses or swaps a record. Null if there is none,
+ * undefined if there are several.
  */
 function conditionalOf(writes: readonly ArtifactWrite[]): ArtifactWrite | null | undefined {
   if (writes.length === 1) return writes[0];

@@ -10,8 +10,8 @@ export interface CounterDocument {
 }
 
 /**
- * Counters over fixed windows. One statement begins a window and another counts in it. A single statement for both may, on servers compatible
- * with MongoDB, answer with the window it would have begun when several run at once.
+ * Counters over fixed windows. One statement starts a window, and another counts in it. A single statement for both may return the window that it would
+ * have started when several run concurrently, on servers compatible with MongoDB.
  */
 export function createCounters(counters: Collection<CounterDocument>, clock: () => number): Pick<ArtifactStore, 'hit'> {
   return {
@@ -29,7 +29,7 @@ export function createCounters(counters: Collection<CounterDocument>, clock: () 
           await inTime((bounds) => counters.replaceOne({ _id: counter, e: { $lte: now } }, { k: by, e }, { ...bounds, upsert: true }));
           return { count: by, resetsAt: e.getTime() };
         } catch (error) {
-          // Another hit began the window meanwhile.
+          // A concurrent hit started the window.
           if (!isDuplicate(error)) throw error;
         }
       }

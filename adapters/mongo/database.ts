@@ -4,23 +4,23 @@ import { checkClient } from './client-options.js';
 import { inTime } from './deadline.js';
 
 export interface MongoOptions {
-  /** A database of a `MongoClient`, which stays the caller's to close. */
+  /** Database of a `MongoClient`. The caller closes the client. */
   readonly db: Db;
-  /** What the names of all collections begin with. Default: `idp_`. */
+  /** Prefix of the names of all collections. @default `idp_` */
   readonly prefix?: string;
 }
 
 export interface Database {
   collection<D extends Document>(name: string): Collection<D>;
-  /** @throws IdpError `store_unfit` when its client is; Error when the server cannot be reached. */
+  /** @throws IdpError `store_unfit` for a client with unfit options; Error if the server cannot be reached. */
   check(): Promise<void>;
-  /** Rejects when the server cannot be reached. */
+  /** Rejects if the server cannot be reached. */
   ping(): Promise<void>;
-  /** The server's clock, in milliseconds since the epoch. */
+  /** Returns the server's time, in milliseconds since the epoch. */
   time(): Promise<number>;
 }
 
-/** Override the client's own concerns: conditions are checked on the primary, and acknowledged writes survive a failover. */
+/** Overrides the concerns of the client: conditions are checked on the primary, and acknowledged writes survive a failover. */
 const options: CollectionOptions = {
   readPreference: 'primary',
   readConcern: { level: 'local' },
@@ -49,5 +49,5 @@ export function createDatabase({ db, prefix = 'idp_' }: MongoOptions): Database 
   };
 }
 
-/** The server does not say which index it was. */
+/** The server does not say which index caused the duplicate. */
 export const isDuplicate = (error: unknown): boolean => (error as { code?: unknown } | undefined)?.code === 11_000;

@@ -1,9 +1,9 @@
 import { deadlineAfter, leave } from '../../lib/times/free-time.js';
 
-/** Milliseconds of free time in which the server answers, or it is taken to be away: a call ends within 1.5 seconds. */
+/** Milliseconds of free time in which the server has to answer. Otherwise it counts as unavailable: a call ends within 1.5 seconds. */
 const DEADLINE_MS = 1200;
 
-/** Options of any driver call. The types of writing calls leave `signal` out, though the driver heeds it there too. */
+/** Options of a driver call. The types of writing calls lack `signal`, though the driver uses it there too. */
 export interface Bounds {
   readonly signal: AbortSignal;
   readonly maxTimeMS: number;

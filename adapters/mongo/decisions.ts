@@ -8,14 +8,14 @@ import { inTime } from './deadline.js';
 interface DecisionDocument {
   readonly _id: string;
   readonly e: Date;
-  /** Decided against. */
+  /** Set if the commit was decided against. */
   readonly x?: true;
 }
 
 /** Milliseconds that a writer waits for an undecided commit: many round trips. */
 const UNDECIDED_MS = 250;
 const PAUSE_MS = 10;
-/** Milliseconds that a decision is kept for calls under way, once nothing else needs it. */
+/** Milliseconds for which a decision stays for running calls, after nothing else needs it. */
 const KEPT_MS = 60 * 60_000;
 
 /**
@@ -35,7 +35,7 @@ export class Decisions {
     this.#clock = clock;
   }
 
-  /** @returns false when another write came between: nothing was done. */
+  /** @returns false if a concurrent write came between. Then nothing was written. */
   async commit(t: string, writes: readonly ArtifactWrite[], documents: ReadonlyMap<string, ArtifactDocument>): Promise<boolean> {
     const now = this.#clock();
     const k = writes.map(({ key }) => key).sort();
@@ -44,12 +44,12 @@ export class Decisions {
     const last = Math.max(...[...next.values()].map(({ e }) => e.getTime()));
     const isDone = (await this.#prepare(operations)) && (await this.#decide({ _id: t, e: new Date(Math.max(last, now) + KEPT_MS) }));
     if (!isDone) await this.#release({ t, k });
-    // The commit is done once it is decided, even if another node has to complete it.
+    // A decided commit is complete, even if another node has to apply it.
     else await this.#apply({ t, k }).catch(() => {});
     return isDone;
   }
 
-  /** Completes the decided commits that documents have intents of. @returns whether there were any: then the documents are to be read again. */
+  /** Applies the decided commits whose intents the documents have. @returns whether there were any. Then the documents have to be read again. */
   async complete(documents: readonly ArtifactDocument[]): Promise<boolean> {
     const intents = intentsOf(documents);
     if (intents.length === 0) return false;
@@ -59,7 +59,7 @@ export class Decisions {
     return done.length > 0;
   }
 
-  /** Gets intents out of the way of a writer, a step at a time. `met`: when it first met each, to be kept between the steps. */
+  /** Removes intents that are in the way of a writer, one step at a time. `met` records when the writer first met each, and is kept between the steps. */
   async clear(documents: readonly ArtifactDocument[], met: Map<string, number>): Promise<void> {
     const intents = intentsOf(documents);
     const decisions = await this.#decisionsOf(intents);
@@ -81,7 +81,7 @@ export class Decisions {
     return new Date(this.#clock() + KEPT_MS);
   }
 
-  /** Writes the intents. @returns false when one of the records has another state by now */
+  /** Writes the intents. @returns false if one of the records has another state now */
   async #prepare(operations: AnyBulkWriteOperation<ArtifactDocument>[]): Promise<boolean> {
     try {
       const { matchedCount, upsertedCount } = await this.#write(operations);
@@ -92,7 +92,7 @@ export class Decisions {
     }
   }
 
-  /** @returns false when the opposite was decided. */
+  /** @returns false if the opposite was decided. */
   async #decide(decision: DecisionDocument): Promise<boolean> {
     try {
       await inTime((bounds) => this.#decisions.insertOne(decision, { ...bounds }));
@@ -103,7 +103,7 @@ export class Decisions {
     }
   }
 
-  /** Makes the intents of a commit the records. */
+  /** Replaces records by the intents of a commit. */
   #apply({ t, k }: Pick<Intent, 't' | 'k'>) {
     return this.#write([
       {
@@ -116,7 +116,7 @@ export class Decisions {
     ]);
   }
 
-  /** Takes the intents of a commit away. */
+  /** Removes the intents of a commit. */
   #release({ t, k }: Pick<Intent, 't' | 'k'>) {
     return this.#write([
       { deleteMany: { filter: { _id: { $in: [...k] }, 'p.t': t, n: { $exists: false }, d: { $exists: false } } } },
@@ -135,7 +135,7 @@ const intentsOf = (documents: readonly ArtifactDocument[]): Intent[] => [
   ...new Map(documents.flatMap(({ p }) => (p ? [[p.t, p] as const] : []))).values(),
 ];
 
-/** An intent over exactly the document that was read, or where there was none. */
+/** Returns a statement that writes an intent if the document is still the one that was read, or still absent. */
 function intentStatement(p: Intent, key: ArtifactKey, document: ArtifactDocument | undefined): AnyBulkWriteOperation<ArtifactDocument> {
   if (!document) return { updateOne: { filter: { _id: key, t: p.t }, update: { $set: { e: p.s.e, p } }, upsert: true } };
   const { e: o, t } = document;

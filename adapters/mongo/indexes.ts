@@ -2,22 +2,22 @@ import type { Collection, Document, IndexDescription } from 'mongodb';
 import { IdpError } from '../../lib/errors.js';
 import { type Bounds, inTime } from './deadline.js';
 
-/** Milliseconds: an index over many documents takes its time, and one that is given up is begun anew. */
+/** Milliseconds. An index over many documents takes long, and an abandoned one starts again from the beginning. */
 const OPEN_DEADLINE_MS = 600_000;
 
-/** What is there and cannot be made as it is declared. @see MongoDB error codes */
+/** Conflicts of an existing index with its declaration. @see MongoDB error codes */
 const unfit = new Map([
   [67, 'CannotCreateIndex'],
   [85, 'IndexOptionsConflict'],
   [86, 'IndexKeySpecsConflict'],
 ]);
 
-/** Documents whose instant `e` has passed are removed by the server, within a minute or so. */
+/** Index by which the server removes documents whose instant `e` has passed, within a minute or so. */
 export const expiryIndex: IndexDescription = { name: 'expiry', key: { e: 1 }, expireAfterSeconds: 0 };
 
 /**
- * Makes the indexes that are not there yet. Many nodes may do so at once.
- * @throws IdpError `store_unfit` when there is another index in the place of one, `conflict` when rows have the same unique value.
+ * Creates missing indexes. Several nodes may do so concurrently.
+ * @throws IdpError `store_unfit` if another index has the place of one, `conflict` if rows have the same unique value.
  */
 export async function ensureIndexes<D extends Document>(collection: Collection<D>, indexes: readonly IndexDescription[]): Promise<void> {
   if (indexes.length === 0) return;

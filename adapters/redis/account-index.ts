@@ -1,6 +1,6 @@
 /**
- * The index of an account's records: a sorted set of their keys, by expiry. It may name records that are gone or belong to another account by
- * now, which the records themselves tell. Each addition sweeps expired members, and the set expires with its last member.
+ * The index of an account's records: a sorted set of their keys, by expiry. The index may name records that are gone or belong to another account now,
+ * because the records themselves tell. Each addition removes expired members, and the set expires with its last member.
  */
 import { hash } from 'node:crypto';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
@@ -8,7 +8,7 @@ import type { Connection } from './connection.js';
 import { decode, isTombstone } from './record.js';
 import { defineScript } from './script.js';
 
-/** GT, because of two puts at once the later one may expire first. */
+/** GT, because of two concurrent puts the later one may expire first. */
 export const indexByAccount = `
 local function indexByAccount(index, record, ends, now)
   redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
@@ -25,7 +25,7 @@ return 0
 
 export interface AccountIndex extends Pick<ArtifactStore, 'listByAccount'> {
   keyOf(account: string): string;
-  /** For a Cluster, where the index is in a slot of its own. */
+  /** For a Cluster, in which the index has its own slot. */
   add(puts: readonly Put[]): Promise<unknown>;
 }
 
@@ -40,7 +40,7 @@ export function createAccountIndex(connection: Connection, prefix: string, now: 
       const record = text ? decode(key, text, instant) : undefined;
       return record?.account === account ? [record] : [];
     });
-    // Only expired members may be dropped, because an absent record may still be on its way.
+    // Removes only expired members, because an absent record may still be written.
     const removed = keys.filter((_, place) => isTombstone(texts[place] ?? ''));
     if (removed.length > 0)
       await connection.removeMembers(

@@ -12,9 +12,9 @@ import { createReads, followScript } from './reads.js';
 import { checkServer, primariesOf, ready } from './servers.js';
 
 export interface RedisArtifactsOptions {
-  /** An ioredis client, made with `redisOptions` or `redisClusterOptions`. It stays yours: `close` leaves it open. */
+  /** An ioredis client, created with `redisOptions` or `redisClusterOptions`. The caller closes it: `close` leaves it open. */
   readonly client: Redis | Cluster;
-  /** What all keys begin with. Default: `idp:`. */
+  /** Prefix of all keys. @default `idp:` */
   readonly prefix?: string;
 }
 
@@ -38,7 +38,7 @@ const scripts = [followScript, commitScript, indexByAccountScript, hitScript, le
 export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOptions): ArtifactStore {
   checkOptions(client, prefix);
   const connection = createConnection(client);
-  /** The node's, until it is opened with one that all nodes share. */
+  /** The node's clock, until the store is opened with one that all nodes share. */
   let clock = (): number => Date.now();
   const now = (): number => clock();
   const accounts = createAccountIndex(connection, prefix, now);
@@ -72,7 +72,7 @@ export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOption
     ...createCounters(connection, prefix),
     ...createLeases(connection, prefix),
 
-    /** Of the primary of the first slot, in a Cluster. */
+    /** In a Cluster, the time of the primary of the first slot. */
     async time() {
       const [seconds, microseconds] = (await inTime((primariesOf(client)[0] as Redis).time())) as [number, number];
       return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);

@@ -21,7 +21,7 @@ export const redisOptions = {
   enableOfflineQueue: false,
   sentinelCommandTimeout: 1000,
   retryStrategy: retryDelay,
-  // The primary became a replica, so Sentinel or the name server has to be asked for the new one.
+  // The primary became a replica, so the client has to ask Sentinel or the name server for the new one.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } as const satisfies RedisOptions;
 
@@ -29,7 +29,7 @@ export const redisOptions = {
 export const redisClusterOptions = {
   enableOfflineQueue: false,
   clusterRetryStrategy: retryDelay,
-  // Otherwise commands that were sent before a connection broke would be sent again.
+  // Otherwise ioredis would send commands again that were sent before a connection broke.
   retryDelayOnFailover: 0,
   maxRedirections: 5,
   slotsRefreshInterval: 5000,
@@ -37,11 +37,11 @@ export const redisClusterOptions = {
   redisOptions: connectionOptions,
 } as const satisfies ClusterOptions;
 
-/** What an option has to be, and what it is. */
+/** The expected and the received value of an option. */
 type Rule = readonly [path: string, isRight: boolean, expected: string, received: unknown];
 
 /**
- * Refuses clients that would break a promise: an answer within the deadline, and nothing executed twice.
+ * Refuses clients that would break a promise of the store: an answer within the deadline, and no command executed twice.
  * @throws ConfigError `invalid_options`
  */
 export function checkOptions(client: Redis | Cluster, prefix: string): void {

@@ -5,8 +5,7 @@ import { bodyOf, tombstoneBody } from './record.js';
 import { defineScript } from './script.js';
 
 /**
- * Does all writes or none: the script first checks every condition, then writes. A server that is out of memory refuses the first write of a
- * script or none.
+ * Makes all writes or none: the script checks every condition first, and then writes. A server without memory refuses the first write of a script, or none.
  */
 export const commitScript = defineScript(`${indexByAccount}
 -- Version of a live record and when it was spent, or when a tombstone ends.
@@ -56,8 +55,8 @@ return 0
 const done: CommitResult = { ok: true };
 
 /**
- * Runs one script for all writes. In a Cluster it runs one for each slot, one after another, those with conditions first. When a script loses, or
- * the store goes away, the slots before it stay written.
+ * Runs one script for all writes. In a Cluster it runs one for each slot, one after another, those with conditions first. If a script loses, or the store
+ * becomes unavailable, the slots before it stay written.
  */
 export function createCommits(
   connection: Connection,
@@ -88,7 +87,7 @@ export function createCommits(
     return lost === undefined ? done : { ok: false, lost: lost.key };
   }
 
-  /** The index is in another slot. It is written before the record is acknowledged, so it lacks no record that a caller knows of. */
+  /** The index is in another slot. It is written before the record is acknowledged, so it has every record that a caller knows. */
   async function commitSlot(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
     const [result] = await Promise.all([commitTogether(writes), accounts.add(writes.filter(isPut))]);
     return result;
@@ -123,7 +122,7 @@ export function createCommits(
 
 const isPut = (write: ArtifactWrite): write is Put => write.op === 'put';
 
-/** Most likely there is nothing yet, and nothing to be done beside it: a plain SET does. */
+/** A new record needs no script: a plain SET is enough. */
 const isNew = (write: ArtifactWrite): write is Put =>
   write.op === 'put' && write.account === undefined && (write.if === undefined || write.if === 'absent');
 

@@ -7,16 +7,16 @@ import type { Script } from './script.js';
 /** The commands of this store. A failed command is not sent again, except a script that the server did not know. */
 export interface Connection {
   readonly isCluster: boolean;
-  /** Parts keys into groups that one command may name: those of a slot in a Cluster, else all. */
+  /** Divides keys into groups that one command may name: in a Cluster those of a slot, otherwise all. */
   together(keys: readonly ArtifactKey[]): (readonly ArtifactKey[])[];
   get(key: string): Promise<string | null>;
   mget(keys: readonly string[]): Promise<readonly (string | null)[]>;
-  /** @returns null where something has the key. */
+  /** @returns null if the key exists. */
   setNew(key: string, text: string, expiresAt: number): Promise<'OK' | null>;
   /** Members of a sorted set whose score is greater. */
   membersAfter(key: string, score: number): Promise<readonly string[]>;
   removeMembers(key: string, members: readonly string[]): Promise<unknown>;
-  /** @param count how many of the parameters, from the first, are keys. */
+  /** @param count number of parameters, from the first, that are keys. */
   run(script: Script, count: number, parameters: readonly string[]): Promise<unknown>;
 }
 

@@ -1,14 +1,14 @@
 import { deadlineAfter, leave } from '../../lib/times/free-time.js';
 
-/** Milliseconds of free time in which the server answers, or it is taken to be away: a call ends within 1.5 seconds. */
+/** Milliseconds of free time in which the server has to answer. Otherwise it counts as unavailable: a call ends within 1.5 seconds. */
 export const DEADLINE_MS = 1000;
 
 const deadline = deadlineAfter(DEADLINE_MS);
 
 /**
- * The outcome of a command. A `commandTimeout` of ioredis would end the command by the clock, even when the answer came and this process was too
+ * Returns the result of a command. `commandTimeout` of ioredis would end the command by the clock, even if the answer has arrived and this process was too
  * busy to read it.
- * @throws Error when the time is over: what was sent may have been done.
+ * @throws Error after the deadline. The command may have been executed.
  */
 export function inTime<T>(command: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -26,7 +26,7 @@ export function inTime<T>(command: Promise<T>): Promise<T> {
   });
 }
 
-/** ioredis puts the command on the error, and errors are logged: records are not for logs. */
+/** Returns the error without the command that ioredis adds to it, because errors are logged and records must not be. */
 function bare(error: unknown): unknown {
   if (typeof error === 'object' && error !== null) Reflect.deleteProperty(error, 'command');
   return error;

@@ -1,22 +1,22 @@
 /**
- * Ends connections that owe an answer for too long, so that a server that hangs gets no more commands until it answers a new connection. A
- * `socketTimeout` of ioredis would end healthy connections too, because its timer fires before Node reads a socket that waited for a busy process.
+ * Ends connections on which an answer is overdue, so that a server that hangs gets no more commands until it answers a new connection. `socketTimeout` of
+ * ioredis would end healthy connections too, because its timer fires before Node reads a socket that waited for a busy process.
  */
 import type { Cluster, Redis } from 'ioredis';
 import { DEADLINE_MS } from './deadline.js';
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const TICK_MS = 100;
-/** Milliseconds that count of the time between two looks, whatever the process did meanwhile. */
+/** Maximum milliseconds that count between two checks, because the process may have been busy. */
 const MAX_STEP_MS = 2 * TICK_MS;
 
-/** Since when a connection has owed an answer without a byte of one. */
+/** Time since which a connection owes an answer, without a byte of it. */
 interface Owing {
   readonly bytesRead: number;
   readonly milliseconds: number;
 }
 
-/** @returns what stops it. */
+/** @returns a function that stops the checks. */
 export function endSilentConnections(client: Redis | Cluster): () => void {
   const owing = new WeakMap<object, Owing>();
   let lookedAt = performance.now();
@@ -36,7 +36,7 @@ export function endSilentConnections(client: Redis | Cluster): () => void {
     lookedAt = now;
     for (const connection of 'nodes' in client ? client.nodes() : [client]) lookAt(connection, passed);
   };
-  // Sockets are read between a timer and the immediate that it sets.
+  // Node reads sockets between a timer and the immediate that it sets.
   const timer = setInterval(() => setImmediate(look), TICK_MS).unref();
   return () => clearInterval(timer);
 }

@@ -3,7 +3,7 @@ import type { Connection } from './connection.js';
 import { decode, quote } from './record.js';
 import { defineScript } from './script.js';
 
-/** The record and those that its links of these names lead to, in its own slot. */
+/** Returns the record, and the records of its links with these names, in its own slot. */
 export const followScript = defineScript(`
 -- KEYS: the record. ARGV: the prefix of all keys, then the names of the links.
 local record = redis.call('GET', KEYS[1])
@@ -29,7 +29,7 @@ export function createReads(connection: Connection, prefix: string, now: () => n
     return artifact;
   }
 
-  // One promise for each step shows in what a request costs.
+  // One promise for each step would cost a measurable part of a request.
   const readOne = (key: ArtifactKey, artifacts: ArtifactsByKey): Promise<ArtifactsByKey> =>
     connection.get(prefix + key).then((text) => {
       add(key, text, artifacts);

@@ -8,7 +8,7 @@
  */
 import type { Artifact, ArtifactKey, Put } from '../../lib/store/artifact-store.js';
 
-/** What marks the parts of a header, and of the texts in it. */
+/** Characters that separate the parts of a header, and of the texts in it. */
 const mark = /[%,=\n]/;
 const marks = /[%,=\n]/g;
 const quoted = /%(..)/g;
@@ -19,7 +19,7 @@ export const quote = (text: string): string =>
 const unquote = (text: string): string =>
   text.includes('%') ? text.replaceAll(quoted, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))) : text;
 
-/** All of a record but its version, which only the server knows. */
+/** Returns a record without its version, which only the server knows. */
 export function bodyOf({ key, value, expiresAt, consumedAt, account, links }: Put): string {
   const consumed = consumedAt === undefined ? '' : consumedAt.toString(36);
   return `${expiresAt.toString(36)},${consumed},${account === undefined ? '' : quote(account)},${linksOf(key, links)}\n${value}`;
@@ -29,7 +29,7 @@ export const tombstoneBody = (until: number): string => until.toString(36);
 
 export const isTombstone = (text: string): boolean => text.startsWith('0,');
 
-/** @returns undefined for what has expired or was removed. */
+/** @returns undefined for a record that has expired or was removed. */
 export function decode(key: ArtifactKey, text: string, now: number): Artifact | undefined {
   const version = text.indexOf(',');
   const end = text.indexOf(',', version + 1);
@@ -79,5 +79,5 @@ function readLinks(key: ArtifactKey, text: string, start: number, end: number): 
   return Object.fromEntries(links);
 }
 
-/** The slot with its braces. */
+/** Returns the slot with its braces. */
 const slotTag = (key: ArtifactKey): string => key.slice(key.indexOf('{'), key.indexOf('}') + 1);

@@ -2,10 +2,10 @@ import type { Cluster, Redis } from 'ioredis';
 import { IdpError } from '../../lib/errors.js';
 import { inTime } from './deadline.js';
 
-/** A server may take a moment to come up beside the service, in milliseconds. */
+/** Milliseconds in which a server has to start, because it may start together with the service. */
 const START_TIMEOUT_MS = 5000;
 
-/** SET … PXAT and ZADD … GT. */
+/** The first version with SET … PXAT and ZADD … GT. */
 const oldestVersion = [6, 2] as const;
 
 /**
@@ -38,11 +38,11 @@ export async function ready(client: Redis | Cluster): Promise<void> {
   }
 }
 
-/** The server, or each primary of a Cluster that has slots. */
+/** Returns the server, or each primary of a Cluster that has slots. */
 export function primariesOf(client: Redis | Cluster): Redis[] {
   if (!('slots' in client)) return [client];
   const nodes = new Map(client.nodes('master').map((node) => [`${node.options.host}:${node.options.port}`, node]));
-  // The pool forgets a node whose connection broke; the slots still name it.
+  // The pool removes a node whose connection broke, but the slots still name it.
   return [...new Set(client.slots.map(([primary]) => primary))].map((primary) => {
     const node = primary === undefined ? undefined : nodes.get(primary);
     if (node === undefined) throw new Error(`There is no connection to ${primary}.`);
@@ -56,7 +56,7 @@ export function primariesOf(client: Redis | Cluster): Redis[] {
  */
 export async function checkServer(server: Redis): Promise<void> {
   const info = await inTime(server.info()).catch((error: unknown) => {
-    // A rented server may not allow the question.
+    // A hosted server may refuse this command.
     if (error instanceof Error && /^(NOPERM|ERR unknown command)/.test(error.message)) return '';
     throw error;
   });
@@ -73,7 +73,7 @@ export async function checkServer(server: Redis): Promise<void> {
       expected: `${oldestVersion.join('.')} or later`,
     });
   }
-  // Also while memory is not limited: a limit that is set later would lose sessions, and let codes be used twice.
+  // Checked even while memory is unlimited, because a later limit would lose sessions, and let codes be used twice.
   const policy = field('maxmemory_policy') ?? 'noeviction';
   if (policy !== 'noeviction') {
     throw new IdpError('store_unfit', {

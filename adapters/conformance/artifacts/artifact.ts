@@ -6,7 +6,7 @@ import { LONG } from '../passing-time.js';
 /** Keys of one slot, so that they can be committed together. */
 export const keyOf = (name: string, slot = 'conformance'): ArtifactKey => hashedKey('Case', name, slot);
 
-/** A put of a record that stays, unless told otherwise. */
+/** Returns a put of a record that stays, unless the fields say otherwise. */
 export const put = (key: ArtifactKey, fields: Partial<Omit<Put, 'op' | 'key'>> = {}): Put => ({
   op: 'put',
   key,

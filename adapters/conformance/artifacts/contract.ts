@@ -151,7 +151,7 @@ export const contractCases: readonly ConformanceCase<ArtifactStore>[] = [
         try {
           change();
         } catch {
-          // A frozen record refuses; a copy may take it.
+          // A frozen record throws; a copy may be changed.
         }
       }
       const again = await readOne(store, key);

@@ -80,7 +80,7 @@ export const expiryCases: readonly ConformanceCase<ArtifactStore>[] = [
         const consumedAt = Date.now();
         const expiresAt = consumedAt + LONG;
         const { ok } = await store.commit([put(brief, { if: 'unconsumed', consumedAt, expiresAt })]);
-        // It had expired: the store, or the machine, is slower than that.
+        // The record had expired: the store, or the machine, was slower than that.
         if (!ok && Date.now() >= soon) continue;
         assert.equal(ok, true);
         await pass(soon);

@@ -5,7 +5,7 @@ import type { ConformanceCase } from '../conformance-case.js';
 import { LONG } from '../passing-time.js';
 import { assertCommits, keyOf, put, remove } from './artifact.js';
 
-/** Text that means something to some store, protocol or language. */
+/** Texts with a meaning in some store, protocol or language. */
 const hostileNames = [
   'x'.repeat(20),
   '',

@@ -8,7 +8,7 @@ import { merge, wins } from './races.js';
 const key = keyOf('a');
 const counter = keyOf('counter');
 
-/** What the nodes of a service rely on: nothing that counts is kept in an instance. */
+/** Promises to several nodes of a service: an instance of a store keeps nothing that counts in its own memory. */
 export const peerCases: readonly ConformanceCase<ArtifactStore>[] = [
   {
     name: 'peers: what one instance wrote the other reads at once',

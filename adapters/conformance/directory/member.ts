@@ -42,7 +42,7 @@ export async function openMembers(store: DirectoryStore): Promise<Collection<Mem
   return store.collection<Member>(members.name);
 }
 
-/** A row of tenant `t1`, unless told otherwise. */
+/** Returns a row of tenant `t1`, unless the fields say otherwise. */
 export const member = (id: string, fields: Partial<Unsaved<Member>> = {}): Unsaved<Member> => ({
   tid: 't1',
   ...fields,
@@ -62,5 +62,5 @@ export async function assertFinds(rows: Collection<Member>, where: Where, ...ids
   );
 }
 
-/** By its code, since an adapter may have loaded its own copy of the error class. */
+/** Compared by its code, because an adapter may have loaded its own copy of the error class. */
 export const conflict = { code: 'conflict' };

@@ -93,7 +93,7 @@ export const orderCases: readonly ConformanceCase<DirectoryStore>[] = [
         page += 1;
         await rows.insert(named(`before-${page}`, ''));
         await rows.insert(named(`behind-${page}`, 'z'));
-        // What was read moves back, and is not met again; its place stays good to go on from.
+        // Rows that were read move back, and are not read again. Their former position stays valid.
         await rows.update(last.id, (row) => ({ ...row, nameKey: ' moved' }));
         await rows.remove('ada-1');
       });

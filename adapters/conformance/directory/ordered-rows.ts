@@ -1,4 +1,4 @@
-/** Rows that are read along an index with an order. */
+/** Rows that are read along an ordered index. */
 import assert from 'node:assert/strict';
 import type { Collection, DirectoryStore, Position, Range } from '../../../lib/store/directory-store.js';
 import { type Member, member, openMembers } from './member.js';
@@ -12,7 +12,7 @@ export async function idsOf(rows: Collection<Member>, range: Partial<Range>): Pr
 
 export const positionOf = ({ id, nameKey = '' }: Member): Position => ({ value: nameKey, id });
 
-/** All ids by pages; `between` runs after each. */
+/** Returns all ids by pages. `between` runs after each page. */
 export async function readAlong(
   rows: Collection<Member>,
   range: Partial<Range>,

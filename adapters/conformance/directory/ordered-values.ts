@@ -35,7 +35,7 @@ const hostileTexts = [
   '\u{10ffff}\u{10ffff}',
 ].toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
 
-/** What an order is over: texts, instants, numbers; unique ones, and rows that are under several values. */
+/** Values that an index orders: texts, instants, numbers; unique ones, and rows with several values. */
 export const orderedValueCases: readonly ConformanceCase<DirectoryStore>[] = [
   {
     name: 'order: texts come in the order of their code points, and none is a pattern (J4)',

@@ -6,7 +6,7 @@ import { type Member, member, openMembers } from './member.js';
 const numbered = (index: number): string => `m${String(index).padStart(3, '0')}`;
 const ids = Array.from({ length: 25 }, (_, index) => numbered(index * 2));
 
-/** All ids by pages; `between` runs after each. */
+/** Returns all ids by pages. `between` runs after each page. */
 async function readPages(
   rows: Collection<Member>,
   where: Where,

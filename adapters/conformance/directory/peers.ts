@@ -4,7 +4,7 @@ import type { ConformanceCase } from '../conformance-case.js';
 import { atOnce } from '../passing-time.js';
 import { assertFinds, conflict, member, openMembers, userOf } from './member.js';
 
-/** What the nodes of a service rely on: nothing that counts is kept in an instance. */
+/** Promises to several nodes of a service: an instance of a store keeps nothing that counts in its own memory. */
 export const peerCases: readonly ConformanceCase<DirectoryStore>[] = [
   {
     name: 'peers: what one instance wrote the other reads at once',

@@ -4,7 +4,7 @@ import type { ConformanceCase } from '../conformance-case.js';
 import { atOnce } from '../passing-time.js';
 import { assertFinds, member, openMembers, userOf } from './member.js';
 
-/** The rows of the writes that were done; any other must have ended in a conflict. */
+/** Returns the rows of successful writes. Every other write must have ended in a conflict. */
 async function winners(writes: Promise<PromiseSettledResult<Row>[]>): Promise<Row[]> {
   return (await writes).flatMap((result) => {
     if (result.status === 'fulfilled') return [result.value];

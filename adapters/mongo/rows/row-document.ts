@@ -1,14 +1,14 @@
 import { isDate } from 'node:util/types';
 import type { Row, Unsaved } from '../../../lib/store/directory-store.js';
 
-/** A row as a document: its members under their own names where MongoDB lets them be, so that it can be read and queried by hand. */
+/** A row as a document. Members keep their names if MongoDB allows them, so that a person can read and query the document. */
 export interface RowDocument {
   readonly _id: string;
   readonly version: number;
   readonly [member: string]: unknown;
 }
 
-/** Names that mean something to MongoDB, or end where they should not: as in URLs. */
+/** Characters with a meaning in MongoDB or in URLs. */
 const meaning = /[%.$\0]|^_id$/g;
 
 export const escapedName = (name: string): string =>
@@ -17,13 +17,13 @@ export const escapedName = (name: string): string =>
 const plainName = (name: string): string =>
   name.replace(/%([0-9A-F]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
-/** @throws TypeError for what is not plain data. */
+/** @throws TypeError for a value that is not plain data. */
 export function documentOf({ id, version: _, ...members }: Unsaved<Row>, version: number): RowDocument {
   if (typeof id !== 'string' || id === '') throw new TypeError('A row has a non-empty string as its id.');
   return { ...(escaped(members, '') as Record<string, unknown>), _id: id, version };
 }
 
-/** The row of a document, deeply frozen. */
+/** Returns the row of a document, deeply frozen. */
 export function rowOf<R extends Row>({ _id, version, ...members }: RowDocument): R {
   return Object.freeze({ ...(plain(members) as Record<string, unknown>), id: _id, version }) as unknown as R;
 }
@@ -47,7 +47,7 @@ function plain(value: unknown): unknown {
   return Object.freeze(Object.fromEntries(Object.entries(value).map(([name, member]) => [plainName(name), plain(member)])));
 }
 
-/** By the length of the prototype chain, which is the same for the objects of any realm. */
+/** Checks the length of the prototype chain, which is the same for objects of every realm. */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -3,7 +3,7 @@ import type { IndexSpec, Order, Ordered, Range } from '../../../lib/store/direct
 import { boundsOf, compareOrdered } from '../../../lib/store/index-order.js';
 import { escapedName, type RowDocument } from './row-document.js';
 
-/** The lowest value of each kind: comparisons hold within a type, so they match an index's own values, or an array with one. */
+/** Lowest value of each kind. Comparisons hold within a type, so they match an index's own values, or an array with one. */
 const lowest = { text: '', instant: new Date(-8_640_000_000_000_000), number: Number.NEGATIVE_INFINITY } as const satisfies Record<
   Order,
   unknown
@@ -15,7 +15,7 @@ export interface Stretch {
   readonly sort: readonly (readonly [string, 1 | -1])[];
 }
 
-/** One declared index, kept by the server, so that nodes which do not know it yet keep it as well. */
+/** A declared index. The server maintains it, so that writes of nodes that do not know it yet are in it too. */
 export class RowIndex {
   readonly description: IndexDescription;
   readonly #fields: readonly string[];
@@ -29,7 +29,7 @@ export class RowIndex {
     const keys = this.#fields.map((field) => [field, 1] as const);
     this.description = {
       name,
-      // With the id last, pages of the look-up are read in order.
+      // With the id last, pages of a look-up are read in order.
       key: new Map<string, 1>(unique ? keys : [...keys, ['_id', 1]]),
       ...(unique ? { unique } : {}),
       // Rows without a value are left out.
@@ -40,7 +40,7 @@ export class RowIndex {
   }
 
   /**
-   * @throws TypeError when more than one of the fields is an array, or the one that orders. MongoDB refuses the former as well; servers like it may not.
+   * @throws TypeError if more than one of the fields is an array, or the ordering one is. MongoDB refuses the former too, but compatible servers may not.
    */
   check(document: RowDocument): void {
     const arrays = this.#fields.filter((field) => Array.isArray(valueAt(document, field)));
@@ -59,9 +59,9 @@ export class RowIndex {
   }
 
   /**
-   * The stretches of a range, to be read one after the other. The rows that share the value of the position are a stretch of their own, because
-   * servers do not read a disjunction in the order of an index.
-   * @throws TypeError for a range that is not of this index.
+   * Returns the stretches of a range, to be read one after the other. Rows that share the value of the position are a stretch of their own, because servers
+   * do not read a disjunction in the order of an index.
+   * @throws TypeError for a range of another index.
    */
   stretches(range: Range): readonly Stretch[] {
     if (this.#order === undefined) throw new TypeError(`The index '${range.index}' has no order.`);

@@ -1,8 +1,8 @@
 /**
- * Rows of the directory in MongoDB, a document each. `rows` reads and writes the rows of one collection, `row-document` says how a row is written as a
- * document, `row-index` how a declared index is kept by the server and read in order.
+ * Rows of the directory in MongoDB, one document each. This file reads and writes the rows of one collection. `row-document` converts a row to a document,
+ * and `row-index` maps a declared index to an index of the server.
  *
- * Which collections there are, and the connection, belong to `directory` and `database` one level up. Artifacts have a form of their own.
+ * `directory` knows the collections and the connection.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,10 +17,10 @@ import { ensureIndexes } from '../indexes.js';
 import { documentOf, type RowDocument, rowOf } from './row-document.js';
 import { RowIndex } from './row-index.js';
 
-/** Documents read at once where all are wanted. */
+/** Documents in one read, if all are wanted. */
 const CHUNK = 1000;
 
-/** The rows of a collection, a document each. Every write changes one document, on condition of the version that it was made from. */
+/** Rows of a collection, one document each. Every write changes one document, on condition that its version is unchanged. */
 export class Rows<R extends Row> implements Collection<R> {
   readonly #name: string;
   readonly #rows: MongoCollection<RowDocument>;
@@ -69,7 +69,7 @@ export class Rows<R extends Row> implements Collection<R> {
     for (const { filter, sort } of index.stretches(range)) {
       const limit = range.limit - rows.length;
       if (limit === 0) break;
-      // A planner that sorts what it finds reads all rows of the range.
+      // A planner that sorts its results reads all rows of the range.
       const options = { sort: new Map(sort), hint: range.index, limit, batchSize: limit };
       const documents = await inTime((bounds) => this.#rows.find(filter, { ...bounds, ...options }).toArray());
       rows.push(...documents.map((document) => rowOf<R>(document)));
@@ -93,7 +93,7 @@ export class Rows<R extends Row> implements Collection<R> {
         try {
           return await this.insert(row);
         } catch (error) {
-          // Another put may have made it meanwhile.
+          // A concurrent put may have created it.
           if (!(error instanceof IdpError) || (await this.get(row.id)) === undefined) throw error;
         }
       }
@@ -120,7 +120,7 @@ export class Rows<R extends Row> implements Collection<R> {
     return deletedCount === 1;
   }
 
-  /** @returns undefined when the row is not of this version any more. */
+  /** @returns undefined if the row has another version now. */
   async #replace(row: Unsaved<R>, version: number): Promise<R | undefined> {
     const document = this.#documentOf(row, version + 1);
     const { _id, ...members } = document;
@@ -142,7 +142,7 @@ export class Rows<R extends Row> implements Collection<R> {
     return documents.map((document) => rowOf<R>(document));
   }
 
-  /** A unique index finds one row at most, and a planner that follows the order of ids instead may read them all. */
+  /** Returns a hint. A unique index finds at most one row, but a planner that follows the order of ids may read them all. */
   #hintFor(where: Where): { readonly hint?: string } {
     const [name] = Object.keys(where);
     return name !== undefined && this.#indexes.get(name)?.isUnique ? { hint: name } : {};
@@ -160,7 +160,7 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 }
 
-/** An object in the place of an id would be a query. */
+/** Returns the id. An object in the place of an id would be a query. */
 function text(id: string): string {
   if (typeof id !== 'string') throw new TypeError('The id of a row is a string.');
   return id;
@@ -175,5 +175,5 @@ async function unlessTaken<T>(writing: Promise<T>): Promise<T> {
   }
 }
 
-/** Writers of one row that met do not meet again and again. */
+/** Waits a random time, so that two writers of one row do not collide again and again. */
 const pause = (): Promise<void> => sleep(Math.random() * 10);
