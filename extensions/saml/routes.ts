@@ -77,7 +77,7 @@ export function samlRoutes(router: ExtensionRouter, parts: RouteParts): void {
     else await outgoing.answered(ctx, received as ReceivedOf<LogoutResponse>);
   }
 
-  const at = (run: (ctx: Context, entity: Entity) => Promise<void>) => async (ctx: Context) => {
+  const withEntity = (run: (ctx: Context, entity: Entity) => Promise<void>) => async (ctx: Context) => {
     const entity = await entityOf(ctx);
     await guarded(ctx, () => run(ctx, entity));
   };
@@ -87,11 +87,11 @@ export function samlRoutes(router: ExtensionRouter, parts: RouteParts): void {
       const wantAuthnRequestsSigned = await settings.wantsSigned(entity.owner);
       answerMetadata(ctx, metadataXml(entity, await keys.published(), { wantAuthnRequestsSigned }));
     });
-    router.get(`${base}/sso`, at(singleSignOn));
-    router.postWithoutCsrf(`${base}/sso`, at(singleSignOn));
-    router.get(`${base}/init`, at(signInStart.initiated));
-    router.get(`${base}/slo`, at(singleLogout));
-    router.postWithoutCsrf(`${base}/slo`, at(singleLogout));
+    router.get(`${base}/sso`, withEntity(singleSignOn));
+    router.postWithoutCsrf(`${base}/sso`, withEntity(singleSignOn));
+    router.get(`${base}/init`, withEntity(signInStart.initiated));
+    router.get(`${base}/slo`, withEntity(singleLogout));
+    router.postWithoutCsrf(`${base}/slo`, withEntity(singleLogout));
   }
   router.get(returnPath(own), (ctx: Context) => guarded(ctx, () => answer(ctx)));
   router.get(runPath(own), (ctx: Context) => guarded(ctx, () => incoming.run(ctx)));

@@ -103,12 +103,12 @@ function entitiesIn(element: Element, ancestors: readonly Element[], path: strin
   );
 }
 
-function described(reading: Reading, found: FoundDescriptor): ServiceProviderDescription {
-  const { entity, descriptor, entityId, path, descriptorPath } = found;
+function described(reading: Reading, foundDescriptor: FoundDescriptor): ServiceProviderDescription {
+  const { entity, descriptor, entityId, path, descriptorPath } = foundDescriptor;
   const { overridden, hadCertificates = false } = reading.context;
   if (!/^[!-~]{1,1024}$/.test(entityId))
     reading.fault(`${path === '' ? 'EntityDescriptor' : path}/@entityID`, '1 to 1024 visible ASCII characters');
-  const validUntil = validUntilOf(reading, found);
+  const validUntil = validUntilOf(reading, foundDescriptor);
   const flag = (name: string) => reading.flag(descriptor, name, descriptorPath) ?? false;
 
   const keys = keysOf(reading, descriptor, descriptorPath);
@@ -128,13 +128,13 @@ function described(reading: Reading, found: FoundDescriptor): ServiceProviderDes
   };
   if (!overridden.has('assertionConsumerServices'))
     members.assertionConsumerServices = [...assertionConsumerServices(reading, descriptor, descriptorPath)];
-  if (!overridden.has('singleLogoutServices')) members.singleLogoutServices = logoutOf(reading, found, signing);
+  if (!overridden.has('singleLogoutServices')) members.singleLogoutServices = logoutOf(reading, foundDescriptor, signing);
   const nameId = nameIdOf(descriptor);
   if (nameId) members.nameId = nameId;
   const name = nameOf(entity, descriptor);
   if (name !== undefined) members.name = name;
 
-  noteIgnored(reading, found);
+  noteIgnored(reading, foundDescriptor);
   return {
     entityId,
     members,

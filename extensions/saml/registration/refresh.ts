@@ -36,7 +36,7 @@ const MOST_IN_ONE_LOOK = 200;
 const AT_ONCE = 4;
 
 /** Facts about a service provider that are known before its metadata is read. */
-export type ExpectedServiceProvider = Omit<ReaderContext, 'production' | 'now'>;
+type ExpectedServiceProvider = Omit<ReaderContext, 'production' | 'now'>;
 
 export const createRefresh = (context: ExtensionContext, registrar: Registrar, writes: ServiceProviderWrites): ServiceProviderRefresh => {
   const refresh = new Refresh(context, registrar, writes);

@@ -68,8 +68,8 @@ const LINE_ENDS = /[\u0085\u2028]/g;
  */
 export const sendable = (xml: string): string => xml.replace(LINE_ENDS, (character) => (character === '\u0085' ? '&#x85;' : '&#x2028;'));
 
-/** Returns an `xs:dateTime`. @param at milliseconds since the epoch. @see SAML Core §1.3.3 */
-export const instant = (at: number): string => new Date(at).toISOString();
+/** Returns an `xs:dateTime`. @param milliseconds since the epoch. @see SAML Core §1.3.3 */
+export const instant = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
 /** Returns a new ID of 160 random bits. Its first character is valid for an `xs:ID`. @see SAML Core §1.3.4 */
 export const newMessageId = (): string => `_${randomBytes(20).toString('hex')}`;
