@@ -107,7 +107,7 @@ function operationsAt(resource: ServiceProviderResource, path: string): readonly
   ];
 }
 
-/** Does what the operations say, for the owner in the path: a tenant, or the instance. */
+/** Handles operations on the service providers of the owner in the path: a tenant, or the instance. */
 class ServiceProviderResource {
   readonly #parts: Parts;
 

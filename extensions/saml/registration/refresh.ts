@@ -87,7 +87,7 @@ class Refresh {
   async now(row: ServiceProvider, by?: Attribution): Promise<ServiceProvider> {
     const { id, tid: owner, entityId, signingCertificates, source: { url, overridden } = { overridden: [] } } = row;
     if (url === undefined) throw errors('metadata_url_missing');
-    /** Whether the URL is unchanged. An administrator who changed it meanwhile has read the metadata of the new URL. */
+    /** Whether the URL is unchanged. An administrator who changed it during the refresh has read the metadata of the new URL. */
     const isSame = (current: ServiceProvider): boolean => current.source?.url === url;
     try {
       const expected = { entityId, overridden: new Set(overridden), hadCertificates: signingCertificates.length > 0 };

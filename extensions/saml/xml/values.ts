@@ -29,7 +29,7 @@ export function instantOf(value: string): number | undefined {
     /^([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,20}))?(Z|[+-][0-9]{2}:[0-9]{2})?$/.exec(value) ?? [];
   if (date === undefined || time === undefined) return undefined;
   const wall = Date.parse(`${date}T${time}Z`);
-  // `Date` rolls days that a month does not have over to the next month.
+  // `Date` reads a day that the month does not have as a day of the next month.
   if (Number.isNaN(wall) || new Date(wall).toISOString() !== `${date}T${time}.000Z`) return undefined;
   const [, sign, hours, minutes] = /^([+-])([0-9]{2}):([0-9]{2})$/.exec(zone) ?? [];
   if (Number(hours ?? 0) > 14 || Number(minutes ?? 0) > 59) return undefined;
