@@ -136,7 +136,7 @@ describeInBrowser('SAML in Chromium, across sites', () => {
     });
   });
 
-  test('who stays at one that is silent is signed out here', async () => {
+  test('a user who gets stuck at a service provider that does not answer is signed out here', async () => {
     const silent = await add({ onLogout: 'stay-silent' });
     await withTab(async ({ page }) => {
       await signInAt(page, [silent]);

@@ -116,7 +116,7 @@ describe('I2: each parameter once', () => {
     expect(reasonOf(await sendPost(`${door.at().sso}?${joined(parameters())}`, {}))).toBe('message_missing');
   });
 
-  test('what cannot be decoded', async () => {
+  test('escapes that cannot be decoded', async () => {
     for (const query of ['SAMLRequest=%', 'SAMLRequest=%ff', 'RelayState=%E9&SAMLRequest=a', '%=a'])
       expect((await fetch(`${door.at().sso}?${query}`)).status).toBe(400);
     for (const message of ['', 'a', 'a===', 'ab=c', 'ab cd', 'Ä€==', 'YQ', 'YQ==YQ==']) {

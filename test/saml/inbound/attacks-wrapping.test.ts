@@ -49,7 +49,7 @@ describe.each(forgeries)('I1: %s', (_name, { endpoint, capture, forge }) => {
   const extensions = (content: string) => `<samlp:Extensions>${content}</samlp:Extensions>`;
   const within = (signature: string, content: string) => signature.replace(/<\/ds:Signature>$/, `${content}</ds:Signature>`);
 
-  test('what was captured is what it was', async () => {
+  test('the captured message is accepted unchanged', async () => {
     const { original } = capture();
     const own = original.includes('LogoutRequest') ? 'slo' : 'sso';
     expect(await sendPost(door.at()[own], postFields(original))).toMatchObject({ serviceProviderId: 'wiki', isSigned: true });

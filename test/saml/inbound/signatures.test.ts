@@ -115,7 +115,7 @@ describe('where a signature is not required', () => {
 describe('where the operator wants all requests signed', () => {
   const strict = useFrontDoor({ wantAuthnRequestsSigned: true });
 
-  test('those of service providers that do not sign are refused', async () => {
+  test('requests that are unsigned, or of a service provider without a certificate, are refused', async () => {
     const to = strict.at().sso;
     for (const issuer of [lax, keyless]) {
       expect(reasonOf(await sendRedirect(to, redirectQuery(request(issuer, to))))).toBe('not_signed');
@@ -126,7 +126,7 @@ describe('where the operator wants all requests signed', () => {
   });
 });
 
-test('what is read of a form is what was signed, and not what it came in', () => {
+test('the signed part of a form is read, and not the document around it', () => {
   const xml = signed(request(), door.keys.wiki);
   const root = parseStrict(xml);
   const read = signedRoot(xml, root, [door.keys.wiki.publicKey]);

@@ -142,7 +142,7 @@ test('a service without SAML has no metadata', async () => {
 });
 
 describeInstalled('the schemas of OASIS', schemaPackages, () => {
-  test('what is served validates', async () => {
+  test('served metadata validates', async () => {
     validate(await metadataAt(service.issuer));
     validate(await (await at(`/t/${tid.Acme}/metadata`)).text());
   });

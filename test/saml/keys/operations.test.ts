@@ -81,7 +81,7 @@ describe('a key is replaced', () => {
     expect(await states()).toEqual(['active', 'next']);
   });
 
-  test('it takes over once all who refresh metadata daily could have seen it; the former stays published', async () => {
+  test('the next key may sign after a day, when daily refreshes have it; the previous key stays in metadata', async () => {
     const [first, next] = await list();
     const refused = await operator.post(`${KEYS}/${next?.id}/activate`, {});
     expect([refused.status, refused.json.code]).toEqual([409, 'key_not_announced']);
@@ -149,7 +149,7 @@ describe('a key is replaced', () => {
   });
 });
 
-test('who administers one tenant has nothing to do with them', async () => {
+test('administrators of one tenant cannot read or write them', async () => {
   const acme = await asAdministrator(service.issuer, 'acme');
   const [key] = await list();
   const answers = [

@@ -33,7 +33,7 @@ async function problemsOf(options: unknown): Promise<readonly string[]> {
 const at = (member: string) => `extensions[0].keys[0].${member}`;
 const pairOf = ({ key, certificate }: TestKey) => ({ key, certificate });
 
-test('none are needed, and all can be right', async () => {
+test('no option is required, and valid ones are accepted', async () => {
   expect(await problemsOf({})).toEqual([]);
   expect(
     await problemsOf({

@@ -54,7 +54,7 @@ const idOf = async (state: string): Promise<string> => {
 };
 const activate = (id: string) => operator.post(`${KEYS}/${id}/activate`, {});
 
-test('what works at each step, and what the operator has to do', async () => {
+test('sign-ins that work at each step of a rotation, and what the operator has to do', async () => {
   expect(await works()).toEqual({ daily: true, never: true });
 
   // Metadata has the next key, and the old key signs.

@@ -50,7 +50,7 @@ describe.each(methods)('%s', (method) => {
   });
 
   describeInstalled('by xmlsec1', { xmlsec1: 'xmlsec1' }, () => {
-    test('what was encrypted stands alone: its own signature holds with nothing around it', async () => {
+    test('the decrypted assertion has a valid signature without the message around it', async () => {
       const decrypted = await decryptByXmlsec(write(policy(method)), sp.key);
       const assertion = assertionIn(decrypted);
       expect(signedByXmlCrypto(assertion, key.certificate)).toEqual(['Assertion']);

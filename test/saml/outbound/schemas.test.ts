@@ -89,7 +89,7 @@ describeInstalled('the schemas of OASIS', schemaPackages, () => {
     ['metadata of a tenant', () => metadata('0197a000-0000-7000-8000-000000000001', true)],
   ])('%s', (_, write) => validate(write()));
 
-  test('what is wrong is found: an attribute that is no date, an element out of order', () => {
+  test('the schemas find faults: an attribute that is not a date, an element out of order', () => {
     expect(() => validate(success().replace(/NotBefore="[^"]+"/, 'NotBefore="now"'))).toThrow(/dateTime/);
     expect(() => validate(metadata('*', false).replace(/<md:NameIDFormat>.*<\/md:NameIDFormat>/, ''))).not.toThrow();
     expect(() => validate(metadata('*', false).replace('<md:KeyDescriptor use="signing">', '<md:KeyDescriptor use="other">'))).toThrow(

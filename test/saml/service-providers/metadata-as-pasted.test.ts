@@ -195,7 +195,7 @@ describe('a document is understood as it was pasted:', () => {
     expect([status, json.nameId.format]).toEqual([201, format]);
   });
 
-  test('what has two meanings, or none, is refused', async () => {
+  test('text with two meanings, or none, is refused', async () => {
     for (const document of [
       html(html(plain({ entityId: nextId() }))),
       `<?xml version="1.0" encoding="EBCDIC"?>${plain({ entityId: nextId() })}x`,
@@ -233,7 +233,7 @@ describe('a certificate is understood as tools write it:', () => {
     expect(readCertificate(form(usable.der))).toMatchObject({ certificate: usable.der });
   });
 
-  test('what is something else is named', () => {
+  test('the error names what the text is instead', () => {
     expect(readCertificate(pem('PRIVATE KEY', usable.der))).toContain('it is a PRIVATE KEY');
     expect(readCertificate(pem('CERTIFICATE', usable.der) + pem('CERTIFICATE', weak.der))).toContain('there are 2');
     for (const text of ['', '-----', pem('CERTIFICATE', 'AAAA'), 'MII*']) expect(readCertificate(text)).toContain('an X.509 certificate');

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 const ofAcme = () => ofTenant(tid.Acme);
 
-describe('who may', () => {
+describe('permissions', () => {
   test('H1: one of another tenant, and of the instance, does not exist for a tenant’s administrator', async () => {
     const { json: foreign } = await root.post(ofTenant(tid.Globex), given());
     const { json: instance } = await root.post(ofInstance, given());
@@ -47,7 +47,7 @@ describe('who may', () => {
     expect((await reader.post(ofAcme(), given())).json).toMatchObject({ code: 'insufficient_scope' });
   });
 
-  test('who acts as somebody else signs in where the operator allows it', async () => {
+  test('impersonated users sign in only if an operator allows it', async () => {
     const allowed = { impersonation: 'allow' };
     expect((await acme.post(ofAcme(), given(allowed))).json).toMatchObject({ status: 403, code: 'impersonation_operator_required' });
     const { json } = await acme.post(ofAcme(), given());

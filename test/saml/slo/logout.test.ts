@@ -49,7 +49,7 @@ describe.each(['redirect', 'post'] as const)('SAML Profiles §4.4 by %s', (bindi
   });
 });
 
-describe('what ends, and when', () => {
+describe('sessions and grants that end, and when', () => {
   test('§4.4.4 our session, grants and the notices of OpenID Connect are done before the browser goes anywhere', async () => {
     const receiver = await startLogoutReceiver();
     try {
@@ -69,7 +69,7 @@ describe('what ends, and when', () => {
     }
   });
 
-  test('who goes back from one that is silent goes on to the next, and nobody is asked twice', async () => {
+  test('a user who goes back from a service provider that does not answer continues at the next, and none is asked twice', async () => {
     const [silent, next] = [await service.add({ onLogout: 'stay-silent' }), await service.add()];
     const agent = await signedInAt([silent, next]);
     const step = await travel(agent, await leave(agent), ({ location }) => location?.startsWith(silent.sloUrl) ?? false);

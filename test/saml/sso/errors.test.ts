@@ -57,7 +57,7 @@ describe('SAML Core §3.4.1: refused before anybody signs in', () => {
     expect(await refusedAtOnce(asked)).toEqual(expected);
   });
 
-  test('what is allowed: the format that is registered, transient, the POST binding, its own name, AllowCreate, Scoping', async () => {
+  test('these are accepted: the registered format, transient, the POST binding, its own name, AllowCreate, Scoping', async () => {
     const sp = await open({ nameId: { format: 'emailAddress' } });
     const agent = await signedInAt([sp]);
     for (const asked of [
@@ -142,7 +142,7 @@ describe('SAML Core §3.4.1: Subject', () => {
   });
 });
 
-describe('told nothing: a page here, with the reason', () => {
+describe('no Response: a page here, with the reason', () => {
   const shown = async (url: string, agent = new Agent()) => {
     const { status, body } = await travel(agent, url);
     return [status, /Reason: ([a-z_]+)/.exec(body)?.[1]];

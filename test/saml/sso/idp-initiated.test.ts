@@ -47,7 +47,7 @@ describe('SAML Profiles §4.1.5', () => {
       expect(await refused(url)).toEqual([400, 'relay_state_too_long']);
   });
 
-  test('who cancels sees that nothing happened; the service provider hears nothing', async () => {
+  test('a user who cancels sees a page here; the service provider gets nothing', async () => {
     const sp = await service.add({ record: allowed });
     const agent = new Agent();
     const page = await travel(agent, initUrl({ sp: sp.id }));

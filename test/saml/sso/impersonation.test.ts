@@ -50,7 +50,7 @@ describe('impersonation', () => {
     expect(end).toBeGreaterThan(Date.now() + 300_000);
   });
 
-  test('who registers that it is refused meanwhile gets nobody', async () => {
+  test('a service provider that is changed to refuse it during the sign-in gets no assertion', async () => {
     const sp = await service.add({ record: allow });
     const agent = await impersonation();
     const late = await travel(agent, requestUrl(sp), ({ location }) => location?.includes('/idp/saml/sso/answer') ?? false);

@@ -110,7 +110,7 @@ describe('SAML Core §2.7.3: attributes', () => {
     });
   });
 
-  test('none is registered, none is released', async () => {
+  test('without registered attributes, none is released', async () => {
     const sp = await service.add();
     await signedInAt([sp], alice);
     expect(profileOf(sp).attributes).toBeUndefined();
@@ -193,7 +193,7 @@ describe('a second factor', () => {
   });
 });
 
-describe('what is registered', () => {
+describe('registered settings', () => {
   test('assertions are encrypted to the certificate, and messages signed', async () => {
     const { key, der } = await testKeyOf('decryption');
     const record = {
