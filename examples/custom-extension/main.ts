@@ -1,7 +1,7 @@
 /**
  * Extensions of a host, one in each file. They use only the exports of the package, so they run outside this repository unchanged:
  *
- * npm install tenant-idp && cp -r node_modules/tenant-idp/examples/custom-extension .
+ *     npm install tenant-idp && cp -r node_modules/tenant-idp/examples/custom-extension .
  *
  * - `notes`: an endpoint behind an access token, with its own rows
  * - `terms`: a requirement, terms of service, with its own page

@@ -44,16 +44,16 @@ export interface OwnPageState {
  *
  * const RECENT_SECONDS = 600;
  * export const nickname: Extension = {
- * name: 'nickname',
- * clients: (context) => createOwnPage(context, 'nickname:page', '/nickname', RECENT_SECONDS).clients,
- * routes(router, context) {
- * const own = createOwnPage(context, 'nickname:page', '/nickname', RECENT_SECONDS);
- * router.get('/nickname', async (ctx) => {
- * const here = await own.present(ctx, '/nickname');
- * if (here) ctx.body = `You are ${shownName(here.account.person)}.`;
- * });
- * router.get('/nickname/return', async (ctx) => redirectByGet(ctx, context.service.url((await own.returned(ctx)) ?? '/nickname')));
- * },
+ *   name: 'nickname',
+ *   clients: (context) => createOwnPage(context, 'nickname:page', '/nickname', RECENT_SECONDS).clients,
+ *   routes(router, context) {
+ *     const own = createOwnPage(context, 'nickname:page', '/nickname', RECENT_SECONDS);
+ *     router.get('/nickname', async (ctx) => {
+ *       const here = await own.present(ctx, '/nickname');
+ *       if (here) ctx.body = `You are ${shownName(here.account.person)}.`;
+ *     });
+ *     router.get('/nickname/return', async (ctx) => redirectByGet(ctx, context.service.url((await own.returned(ctx)) ?? '/nickname')));
+ *   },
  * };
  * ```
  */
