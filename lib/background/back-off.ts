@@ -1,7 +1,7 @@
 /** Seconds before the second attempt, the third …: about eight hours in all. */
 const RETRY_SECONDS: readonly number[] = [5, 30, 120, 600, 3_600, 21_600];
 
-/** Returns a time within a quarter of the given one, so that what failed at the same time is not tried again at the same time. */
+/** Returns a time within a quarter of the given one, so that work that failed at the same time is not retried at the same time. */
 export const withJitter = (time: number): number => time * (0.75 + Math.random() / 2);
 
 /**

@@ -13,76 +13,76 @@ import { doubledWait } from './back-off.js';
 import { type Pause, RowAttempts, type WorkedRow } from './row-attempts.js';
 import { LEASE_MS, type Lease, Tenure } from './tenure.js';
 
-/** Work on single rows, beside the rounds. */
+/** Attempts at single rows, outside the rounds. */
 export interface Attempts {
-  /** Whether nobody works on the row here, and it is not left alone. */
+  /** Whether this node may work on the row: no work on it runs here, and it is not set aside. */
   isReady(row: WorkedRow): boolean;
-  /** Whether as many rows are worked on as may be at the same time. */
+  /** Whether the maximum of concurrent rows is reached. */
   isFull(): boolean;
   /**
-   * Begins to work on a row that is ready, as soon as a place is free. A row whose work rejects is left alone for longer each time.
-   * @param work may answer how long the row is to be left alone, although nothing failed
-   * @returns whether the work began
+   * Starts work on a row that is ready, as soon as there is room. A row whose work rejects is set aside for longer each time.
+   * @param work may return how long to set the row aside, although nothing failed
+   * @returns whether the work started
    */
   attempt(row: WorkedRow, work: () => Promise<Pause | undefined>): Promise<boolean>;
-  /** Resolves when no row is worked on. */
+  /** Resolves when no work on a row runs. */
   idle(): Promise<void>;
 }
 
 export interface Round extends Attempts {
   /** Aborted when the service closes, or when another node may have the lease. */
   readonly signal: AbortSignal;
-  /** Renews the lease where that is due. False when the round has to end, because the service closes or another node has the lease. */
+  /** Renews the lease if it is due. Returns false if the round has to end, because the service closes or another node has the lease. */
   goesOn(): Promise<boolean>;
 }
 
 export interface RoundsOptions {
-  /** Names the work in `health()`. */
+  /** Name of the work in `health()`. */
   readonly name: string;
   /** Milliseconds from the end of a round to the next one. */
   readonly every: number;
   /** Milliseconds from the start to the first round. @default 0 */
   readonly first?: number;
-  /** The right to do the work, renewed while there is work, and given back at the end. @default every node does the work */
+  /** The lease of the work, renewed during the work, and given back at the end. @default every node does the work */
   readonly lease?: Lease;
-  /** Milliseconds that the lease is taken for. @default an interval and a half, so that one node does all rounds, and ten seconds at least */
+  /** Milliseconds of the lease. @default one and a half intervals, so that one node does all rounds, and at least ten seconds */
   readonly leaseMs?: number;
-  /** Whether there is anything to do. It is asked before the lease is. @default yes */
+  /** Whether there is any work. Called before the lease is taken. @default yes */
   readonly isDue?: () => Awaitable<boolean>;
-  /** One round. @returns milliseconds to the next round, where these are not the usual ones */
+  /** Runs one round. @returns milliseconds to the next round, if they differ from the interval */
   readonly run: (round: Round) => Awaitable<number | undefined>;
-  /** Rows that are worked on at the same time, at most. @default 1 */
+  /** Maximum rows at the same time. @default 1 */
   readonly atOnce?: number;
-  /** Whether the end waits for a round over all that is left. @default no: a round under way is aborted, and another node or the next start goes on */
+  /** Whether the end waits for a round over all remaining work. @default no: a running round is aborted, and another node or the next start continues */
   readonly isDrained?: boolean;
-  /** Milliseconds that the end waits for what is under way. @default as long as it takes */
+  /** Maximum milliseconds that the end waits for running work. @default no maximum */
   readonly graceMs?: number;
   readonly logger: Pick<Logger, 'error'>;
-  /** What the log says of a round that fails, and of a row. */
+  /** Log messages for a failed round, and for a failed row. */
   readonly messages: { readonly round: string; readonly row?: string };
-  /** Further members of these lines. */
+  /** Further fields of these lines. */
   readonly fields?: Readonly<Record<string, string>>;
 }
 
 export interface Rounds extends Attempts {
   start(): void;
-  /** Has a round begin now; during a round, another one after it. While rounds fail, the next one waits its time. */
+  /** Starts a round now, or after the running one. While rounds fail, the next one waits its time. */
   nudge(): void;
-  /** What fails at present. */
+  /** Returns current failures. */
   problems(): readonly WorkProblem[];
-  /** Ends the rounds: waits for what is under way, leaves no timer, and gives the lease back. */
+  /** Ends the rounds: waits for running work, leaves no timer, and gives the lease back. */
   close(): Promise<void>;
 }
 
 export interface WorkProblem {
   readonly code: 'work_failing';
-  /** The name of the work. */
+  /** Name of the work. */
   readonly collection: string;
-  /** The row; empty where rounds fail. */
+  /** Id of the row. Empty if rounds fail. */
   readonly id: string;
 }
 
-/** Milliseconds between two rounds that fail, at most, where the interval is shorter. */
+/** Maximum milliseconds between two rounds that fail, if the interval is shorter. */
 const MOST_BACK_OFF_MS = 5_000;
 
 /** Creates background work, which does nothing before its start. */
@@ -162,7 +162,7 @@ class Engine implements Rounds {
     } while (this.#isNudged && this.#failures === 0);
   }
 
-  /** Waits for what is under way, within the time that it gets. */
+  /** Waits for running work, within the allowed time. */
   async #settled(): Promise<void> {
     const { graceMs } = this.#options;
     const all = Promise.all([this.#running, this.#rows.ended()]);
@@ -194,7 +194,7 @@ class Engine implements Rounds {
       return this.#isNudged ? 0 : (wait ?? every);
     } catch (err) {
       const isNews = this.#failures === 0 && !isToldAlready(err);
-      // An outage has a line and a health of its own; what fails otherwise is told of at its first failure.
+      // An outage has its own log line and health. Any other failure is logged the first time.
       if (isNews) logger.error({ err, ...fields }, messages.round);
       if (isNews || this.#failures > 0) this.#failures += 1;
       return doubledWait(every, this.#failures, MOST_BACK_OFF_MS);

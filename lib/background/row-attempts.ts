@@ -1,15 +1,15 @@
 import { isToldAlready } from '../errors.js';
 import { withJitter } from './back-off.js';
 
-/** A row that is worked on. Where it has a version, a change of the row by somebody else ends a pause. */
+/** A row to work on. If it has a version, a change of the row ends a pause. */
 export interface WorkedRow {
   readonly id: string;
   readonly version?: number;
 }
 
-/** A row that is left alone for a while. */
+/** Time for which a row is set aside. */
 export interface Pause {
-  /** The version that the row has now. @default the version that was worked on */
+  /** Current version of the row. @default the version before the work */
   readonly version?: number | undefined;
   /** Milliseconds. */
   readonly forMs: number;
@@ -18,32 +18,32 @@ export interface Pause {
 interface Kept {
   readonly version: number | undefined;
   readonly until: number;
-  /** Failures in a row; 0 for a pause that the work asked for. */
+  /** Consecutive failures; 0 for a pause that the work asked for. */
   readonly failures: number;
 }
 
-/** Milliseconds before the second attempt, the third …; the last one for all that follow: the row is parked. */
+/** Milliseconds before the second attempt, the third …; the last value for all further attempts, for which the row is parked. */
 const BACK_OFF_MS = [1_000, 5_000, 25_000, 125_000, 900_000];
-/** Rows that are remembered. */
+/** Maximum rows in memory. */
 const REMEMBERED = 10_000;
-/** Failing rows that are named. */
+/** Maximum failing rows that are named. */
 const NAMED = 1_000;
 
-/** Milliseconds after which a failing row that nobody tried again counts as gone, beside two intervals. */
+/** Milliseconds, in addition to two intervals, after which a failing row that was not retried counts as gone. */
 const GONE_MS = 60_000;
 
 export interface RowAttemptsParts {
-  /** Rows that are worked on at the same time, at most. */
+  /** Maximum rows at the same time. */
   readonly atOnce: number;
   /** Milliseconds between two rounds. */
   readonly every: number;
-  /** Called with the first failure of a row. */
+  /** Called at the first failure of a row. */
   readonly tell: (error: unknown, row: WorkedRow) => void;
 }
 
 /**
- * Attempts at single rows, some at the same time. A row that fails is left alone for longer each time, and is told of once, until an attempt succeeds. An
- * outage is nothing that the row did: it is tried again at the next round.
+ * Attempts at single rows, some of them at the same time. A row that fails is set aside for longer each time, and logged once until an attempt succeeds. An
+ * outage is not the row's fault, so the row is retried at the next round.
  */
 export class RowAttempts {
   readonly #atOnce: number;
@@ -66,17 +66,17 @@ export class RowAttempts {
     return this.#working.size >= this.#atOnce;
   }
 
-  /** Whether nobody works on the row, and it is not left alone. */
+  /** Whether no work on the row runs here, and it is not set aside. */
   isReady({ id, version }: WorkedRow): boolean {
     const pause = this.#pauses.get(id);
     const isPaused = pause !== undefined && pause.version === version && pause.until > performance.now();
     return !isPaused && !this.#working.has(id);
   }
 
-  /** Begins an attempt, where the row is ready. @returns whether it began */
+  /** Starts an attempt if the row is ready. @returns whether it started */
   begin(row: WorkedRow, work: () => Promise<Pause | undefined>): boolean {
     if (!this.isReady(row)) return false;
-    // What the work throws before its first promise is a failure like any other.
+    // An error before the first promise counts like any other failure.
     const attempt = (async () => work())()
       .then(
         (pause) => this.#succeeded(row, pause),
@@ -97,7 +97,7 @@ export class RowAttempts {
     while (this.#working.size > 0) await Promise.all(this.#working.values());
   }
 
-  /** Ids of rows that failed and have not succeeded since. */
+  /** Returns ids of rows that failed and have not succeeded since. */
   failing(): readonly string[] {
     const gone = performance.now() - this.#goneAfter;
     for (const [id, { until }] of this.#pauses) if (until < gone && !this.#working.has(id)) this.#pauses.delete(id);

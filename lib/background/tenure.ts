@@ -1,21 +1,21 @@
-/** Takes or renews a lease for so many milliseconds; false while another node has it. 0 gives it back. */
+/** Takes or renews a lease for this many milliseconds. Returns false while another node has it. 0 gives it back. */
 export type Lease = (milliseconds: number) => Promise<boolean>;
 
-/** Milliseconds that a lease is taken for, at least: it outlives a node that died by as much. */
+/** Minimum milliseconds of a lease. It outlives a node that died by as much. */
 export const LEASE_MS = 10_000;
-/** Renewals in the term of a lease. */
+/** Renewals during the term of a lease. */
 const RENEWALS = 10;
 const MOST_MS_BETWEEN_RENEWALS = 5_000;
 
 export interface TenureParts {
   readonly lease: Lease | undefined;
-  /** Milliseconds that the lease is taken for. */
+  /** Milliseconds of the lease. */
   readonly term: number;
   /** Aborted when the work ends on this node. */
   readonly ending: AbortSignal;
 }
 
-/** The lease of background work, for as long as this node has it. Work without a lease runs on every node. */
+/** The lease of background work, while this node has it. Work without a lease runs on every node. */
 export class Tenure {
   readonly #lease: Lease | undefined;
   readonly #term: number;
@@ -39,7 +39,7 @@ export class Tenure {
     return this.#signal;
   }
 
-  /** Takes the lease, or renews it where the last renewal is a while ago. */
+  /** Takes the lease, or renews it if the last renewal was long enough ago. */
   async isOurs(): Promise<boolean> {
     if (!this.#lease || performance.now() - this.#renewedAt < this.#renewal) return true;
     const askedAt = performance.now();
@@ -55,7 +55,7 @@ export class Tenure {
     return isOurs;
   }
 
-  /** Renews the lease while there is work. */
+  /** Renews the lease during the work. */
   renewWhile(isBusy: () => boolean): void {
     if (!this.#lease || this.#timer) return;
     this.#timer = setInterval(() => {

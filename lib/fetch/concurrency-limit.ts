@@ -1,10 +1,10 @@
 import { deadlineAfter, leave } from '../times/free-time.js';
 
-/** Lets at most so many run at once; the others wait for their turn, in the order they came, and not for long. */
+/** Limits concurrent work. Other calls wait in the order of their arrival, and only for a limited time. */
 export interface ConcurrencyLimit {
-  /** @throws Error when too many calls wait, or when this one waited `patienceMs`. Time counts only while this process is free. */
+  /** @throws Error if too many calls wait, or if this one waited `patienceMs`. Time counts only while this process is free. */
   run<T>(patienceMs: number, work: () => Promise<T>): Promise<T>;
-  /** Nothing runs or waits. */
+  /** Whether nothing runs or waits. */
   isIdle(): boolean;
 }
 
@@ -31,7 +31,7 @@ export function createConcurrencyLimit({ max, maxWaiting }: { readonly max: numb
     });
   }
 
-  /** Hands the turn on. */
+  /** Lets the next call run. */
   function end(): void {
     const next = waiting.shift();
     if (next) next();

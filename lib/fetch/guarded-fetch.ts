@@ -17,31 +17,31 @@ export interface GuardedRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   /**
-   * Milliseconds for the whole call, the name look-up and the body included. Time counts only while this process is free to read an answer, so that a
-   * busy or stopped process does not take a healthy server for a slow one.
+   * Maximum milliseconds of the whole call, with the name look-up and the body. Time counts only while this process is free to read an answer, so that a
+   * busy or stopped process does not mistake a healthy server for a slow one.
    */
   readonly timeoutMs: number;
-  /** Bytes of the body, as they come over the wire. `0`: the body is not read, and the answer is its status and headers. */
+  /** Maximum bytes of the body, as sent. With `0`, the body is not read, and the answer is its status and headers. */
   readonly maxBytes: number;
-  /** Whether this machine may be called, over http as well: for development. @default false */
+  /** Whether this machine may be called, also over http: for development. @default false */
   readonly allowLoopback?: boolean;
 }
 
 export interface GuardedResponse {
-  /** A redirect is an answer like any other: it is never followed. */
+  /** HTTP status. Redirects are not followed. */
   readonly status: number;
-  /** Lower-case names. */
+  /** Headers, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
 /**
- * Calls a URL that somebody else chose: https at public addresses, or a host that the operator allows. No redirect is followed.
- * @throws Error that says why there is no answer: not allowed, too slow, too large, unreachable.
+ * Calls a URL that another party chose: https at public addresses, or a host that the operator allows. Redirects are not followed.
+ * @throws Error with the reason that there is no answer: not allowed, too slow, too large, unreachable.
  */
 export type GuardedFetch = (url: string | URL, request: GuardedRequest) => Promise<GuardedResponse>;
 
-/** @param allowHosts `host` or `host:port`: reached at whatever address, and over http as well. */
+/** @param allowHosts `host` or `host:port`: called at any address, also over http. */
 export function createGuardedFetch(
   { allowHosts }: { readonly allowHosts: readonly string[] },
   { lookupPublic, lookupAllowed }: NameLookups = createNameLookups(),
@@ -64,7 +64,7 @@ export function createGuardedFetch(
       };
       const request = send(url, {
         method,
-        // A connection of its own: one that is kept open was checked for another caller.
+        // A new connection, because an open one was checked for another caller.
         agent: false,
         headers: {
           ...headers,

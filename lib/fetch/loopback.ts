@@ -1,4 +1,4 @@
-/** This machine, as a URL names it. */
+/** Host names of this machine in URLs. */
 
 const hostnames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 

@@ -1,6 +1,6 @@
 /**
- * Host names, looked up without taking the threads of the process: `dns.lookup` holds one of a few for as long as a name server is silent, and
- * password hashes need them.
+ * Look-ups of host names that do not occupy threads of the process. `dns.lookup` occupies one of a few threads while a name server does not answer, and
+ * password hashes need these threads.
  * @see https://nodejs.org/api/dns.html#implementation-considerations
  */
 import { lookup as systemLookup } from 'node:dns';
@@ -9,15 +9,15 @@ import type { LookupFunction } from 'node:net';
 import { isPublicAddress } from './public-address.js';
 
 export interface NameLookups {
-  /** For names that others chose: public addresses alone, as DNS has them. The address that was checked is the one that is connected to. */
+  /** For names that other parties chose: only public addresses, from DNS alone. The connection goes to the address that was checked. */
   readonly lookupPublic: LookupFunction;
-  /** For names that the operator allows: whatever the system knows them as, its hosts file included; one name at a time. */
+  /** For names that the operator allows: as the system resolves them, with its hosts file. One name at a time. */
   readonly lookupAllowed: LookupFunction;
 }
 
 type Addresses = readonly { readonly address: string; readonly family: 4 | 6 }[];
 
-/** Milliseconds of one question to a name server, and how often it is asked. */
+/** Milliseconds of one query to a name server, and the number of attempts. */
 const question = { timeout: 1000, tries: 2 };
 
 export function createNameLookups(

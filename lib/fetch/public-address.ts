@@ -1,7 +1,7 @@
-/** Addresses of the Internet, told from those of somebody's own network. */
+/** Public addresses of the Internet, as opposed to those of private networks. */
 import { BlockList, isIP } from 'node:net';
 
-/** What is not globally reachable. @see IANA IPv4 and IPv6 Special-Purpose Address Registries, RFC 6890 */
+/** Addresses that are not globally reachable. @see IANA IPv4 and IPv6 Special-Purpose Address Registries, RFC 6890 */
 const special = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -32,11 +32,11 @@ for (const [network, prefix] of [
 ] as const)
   special.addSubnet(network, prefix, 'ipv6');
 
-/** All that IANA has given out so far; mapped, translated, local and multicast addresses are outside. @see RFC 4291 §2.4 */
+/** Addresses that IANA has allocated so far. Mapped, translated, local and multicast addresses are outside. @see RFC 4291 §2.4 */
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 
-/** Whether an address is one of the Internet, and not of somebody's own network. */
+/** Whether an address is public, and not one of a private network. */
 export function isPublicAddress(address: string): boolean {
   // A zone names an interface of this machine. @see RFC 4007 §11
   if (address.includes('%')) return false;

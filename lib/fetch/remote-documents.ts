@@ -1,13 +1,13 @@
 /**
- * Documents at URLs that clients registered: request objects, key sets, sector identifiers. Strangers can have them read, as often as they like, so
- * a URL is called once at a time, not for a minute after it failed, and there are only so many calls at once.
+ * Documents at URLs that clients registered: request objects, key sets, sector identifiers. Strangers can cause reads as often as they like. So a URL is
+ * read once at a time, not for a minute after a failure, and the number of concurrent reads is limited.
  */
 import { LRUCache } from 'lru-cache';
 import { nodeTime } from '../times/node-time.js';
 import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.js';
 import type { GuardedFetch, GuardedRequest, GuardedResponse } from './guarded-fetch.js';
 
-/** Milliseconds that a URL is left alone after it failed. */
+/** Milliseconds for which a URL is not read after a failure. */
 const FAILED_FOR_MS = 60_000;
 const MAX_FAILURES = 10_000;
 const MAX_CALLS = 32;
@@ -15,16 +15,16 @@ const MAX_WAITING = 256;
 const MAX_WAITING_FOR_URL = 32;
 
 export interface DocumentReader<T> {
-  /** One call for all who ask while it is under way. @throws what the call, or `take`, threw; that again for a minute. */
+  /** Returns the document. Concurrent calls share one read. @throws the error of the read, or of `take`; the same error for a minute. */
   read(url: string): Promise<T>;
-  /** A call for this one alone, after those of others to the URL. @throws as {@link read} does. */
+  /** Reads the document for this call alone, after running reads of the URL. @throws as {@link read} does. */
   readAnew(url: string): Promise<T>;
-  /** Until when a URL that failed is left alone, in milliseconds since the epoch; undefined when it is not. */
+  /** Returns the time until which a failed URL is not read, in milliseconds since the epoch; undefined for a URL that did not fail. */
   failedUntil(url: string): number | undefined;
 }
 
 export interface RemoteDocuments {
-  /** @param take makes a document of an answer, or throws what is wrong with it. */
+  /** @param take returns the document of an answer, or throws its problem. */
   reader<T>(request: Omit<GuardedRequest, 'method' | 'body'>, take: (answer: GuardedResponse, url: string) => T): DocumentReader<T>;
 }
 
@@ -33,7 +33,7 @@ export function createRemoteDocuments(fetch: GuardedFetch): RemoteDocuments {
 
   return {
     reader<T>(request: Omit<GuardedRequest, 'method' | 'body'>, take: (answer: GuardedResponse, url: string) => T): DocumentReader<T> {
-      /** Made with the first, because its room takes milliseconds. */
+      /** Created on first use, because allocating its space takes milliseconds. */
       let failures: LRUCache<string, { readonly error: unknown; readonly until: number }> | undefined;
       const turns = new Map<string, ConcurrencyLimit>();
       const reading = new Map<string, Promise<T>>();

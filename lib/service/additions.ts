@@ -1,8 +1,8 @@
 /**
- * What extensions add to the service, made of their contexts.
+ * Parts that extensions add to the service, made of their contexts.
  *
- * The directory and the protocol are made before the contexts, and ask for these parts while they answer requests. Each part is therefore made at its
- * first use, and an error says so where a part is asked for too early.
+ * The directory and the protocol are created before the contexts, and need these parts while they answer requests. So each part is made on first use, and
+ * an error says so if a part is needed too early.
  */
 import { withAdditions } from '../contract/assembly/added-configuration.js';
 import {
@@ -38,7 +38,7 @@ export function createAdditions(extensions: readonly Extension[]) {
   const showPage: ShowPage = (ctx, page) => pages()(ctx, page);
   const writeLetter: WriteLetter = (letter, look) => letters()(letter, look);
   return {
-    /** Gives the contexts, and makes the parts that every service has. @throws what an extension throws. */
+    /** Gives the contexts, and makes the parts that every service has. @throws the errors of extensions. */
     giveContexts(given: ContextOf): void {
       contexts.give(given);
       pages();
@@ -65,7 +65,7 @@ export function createAdditions(extensions: readonly Extension[]) {
   };
 }
 
-/** Makes a value at its first use. */
+/** Makes a value on first use. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

@@ -5,7 +5,7 @@ import { UnavailableError } from '../errors.js';
 import { hashedKey } from '../store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore } from '../store/artifact-store.js';
 
-/** Milliseconds between two attempts to reach the store, which double up to the longest. */
+/** Milliseconds between two attempts to reach the store. They double up to the longest. */
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [100, 5000];
 /** Maximum count that one counter gets back after an outage, because it is unknown whether a call that failed was counted. */
 const MOST_OF_ONE = 10;

@@ -1,4 +1,4 @@
-/** What extensions, claims and the seed are about, which the options by themselves know nothing of. */
+/** Problems of extensions, claims and the seed, which checks of single options cannot find. */
 import type { FoundProblems } from '../config-problem.js';
 import { findExtensionProblems, findIdentityScopes, type Standard } from '../contract/assembly/checks.js';
 import { clientRulesOf, seedFormsOf } from '../contract/assembly/contributions.js';
@@ -7,12 +7,12 @@ import { createFetchProblem } from '../fetch/fetch-rules.js';
 import { routes } from '../oidc/configuration.js';
 import type { IdentityProviderOptions } from '../options/options.js';
 
-/** @param own the claims and extensions that the service brings. */
+/** @param own claims and extensions of the service itself. */
 export async function findProblems(input: IdentityProviderOptions, own: Pick<Standard, 'claims' | 'extensions'>): Promise<FoundProblems> {
   const { extensions } = own;
   const { issuer, seed, directory, configure, outgoing, fapi, extensions: given } = (input ?? {}) as Partial<IdentityProviderOptions>;
   const production = process.env.NODE_ENV === 'production';
-  // The option is checked elsewhere.
+  // Another check reports a wrong value.
   const allowHosts = [outgoing?.allowHosts ?? []].flat().filter((host) => typeof host === 'string');
   const standard = { ...own, endpoints: Object.keys(routes), clientMetadata: ownMetadataNames };
   const { invalid = [], conflicts = [] } = findExtensionProblems(input, standard);

@@ -56,7 +56,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   }
 }
 
-/** Names the store for which a start failed. */
+/** Returns the error with the name of the store for which a start failed. */
 function startError(error: unknown, { store }: OpenStores): unknown {
   if (!(error instanceof UnavailableError)) return error;
   const { store: name } = error.details;

@@ -47,12 +47,12 @@ export interface ExtensionContextParts {
   readonly limits: ExtensionLimits;
 }
 
-/** What the contexts of all extensions share. */
+/** Parts that the contexts of all extensions share. */
 interface SharedContext extends Omit<ExtensionContext, 'limits'> {
   readonly limits: Omit<ExtensionLimits, 'limit'>;
 }
 
-/** Returns the contexts of all extensions. They differ only in what has the extension's name. */
+/** Returns the contexts of all extensions. They differ only in parts with the extension's name. */
 export function createExtensionContexts(parts: ExtensionContextParts): ContextOf {
   const { options, protocol, directory, extensions } = parts;
   const { signIn, sessions, impersonation, claims } = protocol;
@@ -89,8 +89,8 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
 }
 
 /**
- * Returns the context of an extension, made of the one that all of them share. Purposes and sectors must begin with the extension's name. Its counters get the
- * name in front. So neither another extension nor the service comes by the same.
+ * Returns the context of an extension, made of the shared parts. Purposes and sectors have to begin with the extension's name, and its counters get the
+ * name as a prefix. So neither another extension nor the service can have the same.
  */
 function ownContext(extension: string, shared: SharedContext): ExtensionContext {
   /** @throws TypeError */
@@ -149,6 +149,6 @@ function pagesOf({ protocol, directory, claims, extensions, showPage, brandingOf
   };
 }
 
-/** Algorithms of the keys that the host gave. Without any, the service makes one key of each. */
+/** Returns the algorithms of the keys that the host gave. Without any, the service makes one key of each. */
 const algorithmsOf = ({ signing }: ResolvedOptions['keys']): readonly string[] =>
   signing ? [...new Set(signing.map(signingAlgorithm))] : ['RS256', 'ES256'];

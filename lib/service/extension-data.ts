@@ -1,4 +1,4 @@
-/** What extensions keep, put together: durable rows and short-lived records. */
+/** Data of extensions: durable rows and short-lived artifacts. */
 
 import type { ExtensionRecords } from '../contract/context/records.js';
 import type { Extension } from '../contract/extension.js';
@@ -29,7 +29,7 @@ export const extensionSpecs = (extensions: readonly Extension[]): readonly Colle
 export const collectionNames = (extensions: readonly Extension[]): readonly string[] =>
   [...Object.values(collections), ...extensionSpecs(extensions)].map(({ name }) => name);
 
-/** Checks rows of extensions, as those of the service are. */
+/** Checks rows of extensions in the same way as rows of the service. */
 export function extensionRowChecks(extensions: readonly Extension[]): WrongPath {
   const collections = new Map(collectionsOf(extensions).map((collection) => [collection.name, collection]));
   return (name, row) => {
@@ -58,13 +58,13 @@ interface RecordsParts {
   readonly extensions: readonly Extension[];
   readonly rows: ExtensionData;
   readonly artifacts: ArtifactStore;
-  /** The time that all nodes share, in milliseconds since the epoch. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly sealer: Sealer;
   readonly directory: Directory;
 }
 
-/** The answers to forms, which no extension can name. */
+/** Answers to forms, which no extension can name. */
 export const createFormAnswers = (parts: Pick<RecordsParts, 'artifacts' | 'now' | 'sealer'>, lifetimeSeconds: number) =>
   createExtensionArtifacts({ ...parts, isCutOff: async () => false }, { name: 'forms.answers', lifetimeSeconds });
 

@@ -1,4 +1,4 @@
-/** What extensions do beside answering requests, put together: start, deliveries, jobs, events, health. */
+/** Work of extensions outside requests: start, deliveries, jobs, events, health. */
 
 import { type Rounds, rounds } from '../background/rounds.js';
 import { answered } from '../contract/assembly/answers.js';
@@ -18,9 +18,9 @@ import type { HealthProblem } from '../store/outages/health.js';
 import type { Sealer } from '../store/sealer.js';
 import { withTimeLimit } from '../times/time-limit.js';
 
-/** Milliseconds that a job has to end in when the service closes: more than a call of a URL takes. */
+/** Milliseconds in which a job has to end when the service closes: more than a call of a URL takes. */
 const GRACE_MS = 12_000;
-/** Milliseconds that an extension has to tell how it is. */
+/** Maximum milliseconds of an extension's `health`. */
 const HEALTH_MS = 2_000;
 const MAX_INTERVAL_SECONDS = 86_400;
 
@@ -29,13 +29,13 @@ export interface ExtensionWorkParts {
   readonly directory: Pick<Directory, 'deliveries' | 'accountEvents'>;
   readonly artifacts: Pick<ArtifactStore, 'lease'>;
   readonly sealer: Sealer;
-  /** Names this node. */
+  /** Id of this node. */
   readonly node: string;
   readonly logger: Logger;
 }
 
 export interface RunningWork extends Pick<ExtensionWork, 'deliver' | 'emit'>, Pick<ExtensionKeys, 'seal'> {
-  /** Starts the extensions, then what they do. @throws ConfigError, or what an extension threw; those that were started are closed then. */
+  /** Starts the extensions, then their work. @throws ConfigError, or the error of an extension. Extensions that were started are closed then. */
   start(contextOf: ContextOf): Promise<void>;
   problems(): Promise<readonly HealthProblem[]>;
   /** Ends jobs, then the extensions. */
@@ -116,7 +116,7 @@ interface MadeWork {
   readonly jobs: readonly Job[];
 }
 
-/** @throws ConfigError for names that are not the extension's own, for intervals, and for names with two owners. */
+/** @throws ConfigError for names of another extension, for intervals, and for names with two owners. */
 function checkWork(made: readonly MadeWork[]): void {
   const namesOf = ({ deliveries, jobs }: MadeWork) => [
     ...deliveries.map(([kind]) => ({ member: 'deliveries', name: kind })),

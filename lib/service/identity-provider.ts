@@ -7,63 +7,65 @@ import type { Directory, Events, TenantDirectory } from '../directory/index.js';
 import type { Attribution } from '../events.js';
 import type { Health } from '../store/outages/health.js';
 
-/** Whose claims are asked for, and on whose behalf. */
+/** A request for claims of a user: the user, and the caller on whose behalf. */
 export interface ScopeIntrospection {
-  /** The user's `sub` or `oid`, as `client` sees it, or the client that `clientId` names. */
+  /** `sub` or `oid` of the user, in the form that `client` gets, or the client named by `clientId`. */
   readonly sub: string;
   /** Identity scopes with spaces between them. @default 'perms' */
   readonly scope?: string;
-  /** The tenant that is meant, where linked accounts share `sub`. */
+  /** Id of the tenant, if linked accounts share `sub`. */
   readonly tid?: string;
-  /** A client or an API resource, whose limits hold then. @default none: every identity scope, about users of every tenant */
+  /** Id of a client or an API resource, whose limits apply. @default none: every identity scope, for users of every tenant */
   readonly client?: string;
-  /** The client that `sub` was given to (`client_id` of an introspection), for a caller that may introspect its tokens. @default `client` */
+  /** Id of the client that got `sub` (`client_id` of an introspection), for a caller that may introspect its tokens. @default `client` */
   readonly clientId?: string;
 }
 
-/** A request listener of `node:http`; with a third argument, what is not ours goes on to it (Express). */
+/** A request listener of `node:http`. With a third argument, other requests are passed on to it (Express). */
 export type RequestListener = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void) => void;
 
 /** A running identity provider. */
 export interface IdentityProvider {
   readonly issuer: string;
-  /** The oidc-provider underneath, as it is now: replaced when keys rotate, so listeners belong in the option `onProvider`. Its interface is not ours to keep. */
+  /**
+   * The current oidc-provider. It is replaced when keys rotate, so add listeners in the option `onProvider`. Its interface may change with oidc-provider.
+   */
   readonly provider: Provider;
-  /** The services over the durable records, across tenants where that has a meaning. */
+  /** Services over the durable records. Records of a tenant are in {@link tenant}. */
   readonly directory: Directory;
   /** Events of this service, on the node that dispatches them. */
   readonly events: Events;
   readonly keys: {
     /**
-     * The signing keys that were announced sign from now on, and others are announced: those who verify need no new key set. With `now`, for
-     * keys that are in wrong hands, new ones sign at once and all before are removed: what they signed is void, and who keeps the key set has to
-     * fetch it anew. `by` is who rotates them, for the events.
+     * Lets the announced signing keys sign, and announces others, so that verifiers need no new key set. Use `now` for keys that another party may have: new
+     * keys sign immediately and all earlier ones are removed. Their signatures become invalid, and verifiers have to fetch the key set again. `by` is the
+     * attribution for the events.
      * @throws IdpError `key_not_announced` when the announced keys were published less than `keys.rotation.announced` ago; `keys_given` with
      * `keys.signing`.
      */
     rotate(options?: { readonly now?: boolean; readonly by?: Attribution }): Promise<void>;
   };
-  /** The sign-ins of users: list them, end one, end all. */
+  /** Sessions of users: list them, end one, end all. */
   readonly sessions: Sessions;
-  /** Services bound to one tenant: there are no others for persons and users. */
+  /** Returns the services of one tenant. Persons and users have no other services. */
   tenant(tid: string): TenantDirectory;
   /**
-   * Claims of a user as they are now: what the endpoint for it answers, by the same rules.
+   * Returns the current claims of a user, by the rules of the endpoint for scope introspection.
    * @throws IdpError `invalid_client`, `invalid_scope`, `insufficient_scope`, `tid_required`, `not_found`; `claims_unavailable`.
    */
   introspectScopes(query: ScopeIntrospection): Promise<Record<string, unknown>>;
-  /** Requests of clients that people approve on a device of their own (CIBA). */
+  /** Authentication requests that people approve on their own device (CIBA). */
   readonly ciba: AuthenticationRequests;
-  /** Koa middleware: the registered routes and no others. Put it before body parsers. */
+  /** Returns Koa middleware for the registered routes. Put it before body parsers. */
   middleware(): Middleware;
-  /** For any `node:http` host: Express, Fastify, plain. */
+  /** Returns a listener for any `node:http` host: Express, Fastify, plain. */
   callback(): RequestListener;
-  /** Serves by itself; `close()` ends it. */
+  /** Starts a server. `close()` ends it. */
   listen(port: number, host?: string): Promise<Server>;
   health(): Promise<Health>;
   /**
-   * Drains the servers of `listen()` as `createDrain` does, dispatches the events that are left, and closes the stores. For a server of the host, call
-   * `createDrain` and drain it first.
+   * Drains the servers of `listen()` as `createDrain` does, dispatches the remaining events, and closes the stores. Drain a server of the host first, by
+   * `createDrain`.
    */
   close(): Promise<void>;
 }

@@ -1,12 +1,12 @@
-/** A value that a phase uses and a later phase gives. */
+/** A value that an earlier phase uses and a later phase gives. */
 export interface Late<T> {
   /** @throws TypeError before the value was given. */
   readonly value: T;
-  /** @throws TypeError when the value was given before. */
+  /** @throws TypeError if the value was given before. */
   give(value: T): void;
 }
 
-/** @param name of the value, as the error has it. */
+/** @param name of the value, for the error. */
 export function late<T>(name: string): Late<T> {
   let given: { readonly value: T } | undefined;
   return {

@@ -1,4 +1,4 @@
-/** The host's mail, for extensions: how often, how long, and in whose look. */
+/** The host's mail for extensions, with its limit, its time-out and its look. */
 import type { ExtensionPages } from '../contract/context/pages.js';
 import type { Limit } from '../contract/limit.js';
 import type { Mail, WriteLetter } from '../contract/pages/letter.js';
@@ -8,11 +8,11 @@ import { comparedAddress } from '../text/compared.js';
 import { isEmailAddress } from '../text/email-address.js';
 import { withTimeLimit } from '../times/time-limit.js';
 
-/** Milliseconds that the host has to take one; less than a delivery may take. */
+/** Maximum milliseconds for the host to accept a mail: less than a delivery may take. */
 const TIMEOUT_MS = 30_000;
 
 interface MailParts extends Pick<ExtensionPages, 'brandingOf'> {
-  /** Mails that one address gets, and how many. */
+  /** Limit of mails to one address. */
   readonly limit: Limit;
   readonly most: number;
   readonly options: MailOptions;
@@ -37,7 +37,7 @@ export function createMail({ options, write, limit, most, brandingOf, logger }: 
       } catch (err) {
         await counted.giveBack();
         logger.warn({ err, kind, tid }, 'the host did not take a mail; another attempt follows');
-        // The queue keeps what this says, and the host's own words may be about the person.
+        // The queue stores this message, and the host's own error may contain personal data.
         throw new Error('the host did not take the mail');
       }
     },

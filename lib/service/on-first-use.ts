@@ -1,6 +1,4 @@
-/**
- * The factory as the package exports it. The first call loads the service, because an import for errors, types or claim sets should not load it.
- */
+/** The factory of the package. Its first call loads the service, because an import for errors, types or claim sets should not load it. */
 
 import type { IdentityProviderOptions } from '../options/options.js';
 import type { IdentityProvider } from './identity-provider.js';

@@ -16,7 +16,7 @@ import { findProblems } from './configuration-problems.js';
 export interface Settings {
   readonly options: ResolvedOptions;
   readonly logger: Logger;
-  /** The standard extensions, then those of the options. */
+  /** Standard extensions, then those of the options. */
   readonly extensions: readonly Extension[];
   readonly additions: Additions;
   readonly claimSets: readonly ClaimSet[];
@@ -24,7 +24,7 @@ export interface Settings {
   readonly fetchProblem: FetchProblem;
 }
 
-/** @throws ConfigError with everything that is wrong with the options. */
+/** @throws ConfigError with all problems of the options. */
 export async function readSettings(input: IdentityProviderOptions): Promise<Settings> {
   const standard = standardExtensions();
   const given = resolveOptions(input, process.env, await findProblems(input, { extensions: standard, claims: standardClaims(defaults) }));

@@ -1,4 +1,4 @@
-/** Waits for work to end, so many milliseconds at most. */
+/** Waits for the end of work, at most this many milliseconds. */
 export async function waitAtMost(ms: number, work: PromiseLike<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

@@ -1,15 +1,15 @@
 /**
- * Deadlines that count only the time in which this process could have seen an answer. A process that was busy or stopped for longer than a
- * deadline finds the answer and the end of the deadline together. Node runs timers before it reads sockets, so an ordinary timer would then
- * take a healthy server for one that hangs.
+ * Deadlines that count only the time in which this process could have read an answer. A process that was busy or stopped for longer than a deadline finds
+ * the answer and the end of the deadline together. Node runs timers before it reads sockets, so an ordinary timer would mistake a healthy server for one
+ * that hangs.
  */
 
-/** Milliseconds between two looks. One timer serves all deadlines, so a deadline may end this much late. */
+/** Milliseconds between two checks. One timer serves all deadlines, so a deadline may end this much late. */
 const TICK_MS = 50;
-/** Milliseconds that count of the time between two looks, whatever the process did meanwhile. */
+/** Maximum milliseconds that count between two checks, because the process may have been busy. */
 const MAX_STEP_MS = 4 * TICK_MS;
 
-/** One wait, in a list ordered by when the waits began. */
+/** A wait, in a list ordered by the starts of the waits. */
 export interface Waiting {
   previous: Waiting;
   next: Waiting;
@@ -17,7 +17,7 @@ export interface Waiting {
   giveUp(): void;
 }
 
-/** Those that have the same time, so in the order of their ends. */
+/** Waits of the same length, and so in the order of their ends. */
 class Queue {
   readonly #head = {} as Waiting;
 
@@ -63,7 +63,7 @@ let clock = 0;
 let lookedAt = 0;
 let timer: NodeJS.Timeout | undefined;
 
-/** Milliseconds that this process was free, as far as something was waited for. */
+/** Returns the milliseconds for which this process was free while something was waited for. */
 export const freeTime = (): number => clock;
 
 /** Returns a queue of waits of this many milliseconds each. Share a queue between waits of the same length, because that costs the least. */
@@ -82,7 +82,7 @@ function look(): void {
   timer = undefined;
 }
 
-/** Node reads sockets between a timer and the immediate that it sets, so answers that came meanwhile are seen first. */
+/** Node reads sockets between a timer and the immediate that it sets, so it sees answers that arrived in between first. */
 function startLooking(): void {
   lookedAt = performance.now();
   timer = setInterval(() => setImmediate(look), TICK_MS);

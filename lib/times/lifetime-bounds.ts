@@ -1,4 +1,4 @@
-/** The shortest and the longest that lifetimes may be, in seconds, whether the instance or a client has them. */
+/** Minimum and maximum of lifetimes in seconds, for the instance and for clients. */
 
 export const DAY_SECONDS = 86_400;
 

@@ -15,7 +15,7 @@ import type { OpenStores } from './stores.js';
 export interface OpenExtensions {
   readonly contextOf: ContextOf;
   readonly work: RunningWork;
-  /** Guards that extensions have put before their routes. */
+  /** Guards that extensions put before their routes. */
   readonly guards: readonly Guarded[];
 }
 

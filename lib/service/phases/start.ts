@@ -26,7 +26,7 @@ export interface Started {
   readonly health: () => Promise<Health>;
 }
 
-/** @throws ConfigError for what extensions answer and seeds have, UnavailableError */
+/** @throws ConfigError for wrong values of extensions and seeds, UnavailableError */
 export async function start(
   settings: Settings,
   stores: OpenStores,
@@ -42,13 +42,13 @@ export async function start(
   await keys.begin();
   await directory.removedUserIds.begin();
   await directory.nationalIds.begin();
-  // Clients of the seed are checked by oidc-provider, which is made with the keys.
+  // oidc-provider, which is created with the keys, checks clients of the seed.
   await applySeed(directory, options.seed, logger, additions.seedPieces);
   await checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id));
   await directory.policies.begin();
   await work.start(contextOf);
   closing.add(work.close);
-  // Asked for now: a wrong answer is refused at the start, and not when somebody signs in.
+  // Called now, so that a wrong value stops the start and not a sign-in.
   additions.impersonationsOf();
   additions.clients();
   additions.backchannel?.();
@@ -76,7 +76,7 @@ export async function start(
   return { app, ...createListeners(settings, app), health: createHealth({ artifacts, directory: store, problems }) };
 }
 
-/** Makes the listener of hosts and the servers of `listen`, which in development have a welcome page. */
+/** Creates the listener of hosts and the servers of `listen`, which have a welcome page in development. */
 function createListeners({ options, additions }: Settings, app: App): Pick<Started, 'callback' | 'servers'> {
   const callback = createCallback(app);
   if (options.production) return { callback, servers: createServers(callback) };
@@ -87,7 +87,7 @@ function createListeners({ options, additions }: Settings, app: App): Pick<Start
   return { callback, servers };
 }
 
-/** Starts the work that goes on in the background. */
+/** Starts the work in the background. */
 function startWork({ extensions, logger }: Settings, stores: OpenStores, directory: OpenDirectory['directory']): RowSweep {
   const { artifacts, store, node, now, closing } = stores;
   const sweep = createRowSweep({
@@ -99,7 +99,7 @@ function startWork({ extensions, logger }: Settings, stores: OpenStores, directo
     logger,
   });
   closing.add(() => sweep.close());
-  // Whoever made us listens first.
+  // The code that created the service registers its listeners first.
   setImmediate(() => directory.outbox.start());
   directory.keyCompletion.start();
   sweep.start();

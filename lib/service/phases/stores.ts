@@ -24,23 +24,23 @@ export interface OpenStores {
   /** Durable records. */
   readonly store: CheckedDirectory;
   readonly caches: Caches;
-  /** The time that all nodes share, in milliseconds since the epoch. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly sealer: Sealer;
   readonly cookieKeys: readonly string[];
-  /** Names this node. */
+  /** Id of this node. */
   readonly node: string;
-  /** Takes or renews the right to a piece of work, or gives it back (0 ms); false while another holder has it. @param holder by default this node */
+  /** Takes or renews the lease of a piece of work, or gives it back (0 ms). Returns false while another holder has it. @param holder @default this node */
   readonly lease: (work: string, holder?: string, ms?: number) => Promise<boolean>;
   readonly closing: Closing;
 }
 
-/** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
+/** Milliseconds, longer than a round of the dispatcher, or than making keys. */
 const LEASE_MS = 10_000;
 
 /** @throws StoreAwayError */
 export async function openStores({ options, extensions, logger }: Settings): Promise<OpenStores> {
-  // What is in this process cannot be out of reach.
+  // A store in this process cannot be unreachable.
   const callTimeouts = new CallTimeouts();
   const timed = options.artifacts ? inStoreTime(options.artifacts, logger) : inOwnTime(memoryArtifacts());
   const { now } = timed;
@@ -66,7 +66,7 @@ export async function openStores({ options, extensions, logger }: Settings): Pro
   };
 }
 
-/** Signing keys that only this process can decipher stay in it. */
+/** Stores signing keys in this process if only this process can decrypt them. */
 async function withOwnKeys(store: DirectoryStore, own: DirectoryStore): Promise<DirectoryStore> {
   await own.open([collections.signingKeys]);
   return { ...store, collection: (name) => (name === collections.signingKeys.name ? own : store).collection(name) };
