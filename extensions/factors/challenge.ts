@@ -1,4 +1,4 @@
-/** The second factor at a sign-in: a code, a passkey, or a recovery code. */
+/** Second factor at a sign-in: the page that asks for a code, a passkey or a recovery code, and its forms. */
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import type { Context } from 'koa';
 import {
@@ -18,17 +18,17 @@ import type { Step, Steps } from './step.js';
 import type { UserFactors } from './user-factors.js';
 
 interface Problem {
-  /** The field that is wrong; absent: the form as a whole. */
+  /** Field with the problem. Absent: the problem is that of the whole form. */
   readonly field?: CodeKind;
   readonly text: Text;
   readonly status: number;
-  /** No more codes are accepted in this sign-in; `code`: no more codes of the app. */
+  /** The code whose attempts are used up. `challenge`: the sign-in accepts no more codes. `code`: no more codes of the app. */
   readonly exhausted?: 'challenge' | 'code';
 }
 
 type OpenGuess = Extract<Guess, { readonly succeeded: unknown }>;
 
-/** Recovery codes that are few enough to say so. */
+/** Number of unused recovery codes from which the user is warned that few are left. */
 const FEW = 3;
 
 export const passkeysOf = (rows: readonly FactorRow[]) => rows.flatMap(({ passkey }) => passkey ?? []);
@@ -72,7 +72,7 @@ export class Challenge {
     const wanted = problem?.field ?? (ctx.query.with === 'recovery' ? 'recovery' : 'code');
     const asks = wanted === 'recovery' || (factors.totp !== undefined && problem?.exhausted === undefined) ? wanted : undefined;
     const hasPasskeys = this.#webauthn !== undefined && factors.passkeys.length > 0;
-    // A factor that cannot be read counts as a factor that nobody can prove.
+    // A factor whose record cannot be read counts as a factor that the user cannot prove.
     const unreadable = factors.unreadable.length > 0 ? 'factors.challenge.unreadable' : undefined;
     const parts = problem?.exhausted === 'challenge' ? [] : this.#parts(step, asks, problem);
     if (problem?.exhausted !== undefined || parts.length === 0)
@@ -88,7 +88,7 @@ export class Challenge {
     });
   }
 
-  /** The field, the passkey, and the way to the other kind of code. */
+  /** Returns the field, the passkey button, and the link to the other kind of code. */
   #parts(step: Step, asks: CodeKind | undefined, problem: Problem | undefined): ViewPart[] {
     const { interaction, factors } = step;
     const withCode = (kind: CodeKind): string => `${this.#steps.urlOf(interaction)}?with=${kind}`;
@@ -119,7 +119,7 @@ export class Challenge {
     );
   }
 
-  /** Whether the step was taken before: a form that is sent twice is answered like the first. */
+  /** Returns whether the factor was proven before, and answers then. A form that is sent twice gets the same answer twice. */
   async #wasProven(ctx: Context, step: Step): Promise<boolean> {
     const proven = await this.#steps.provenIn(step);
     if (proven === 'done') await this.#steps.strengthen(ctx, step);

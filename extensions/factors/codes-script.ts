@@ -1,4 +1,4 @@
-/** Copies, saves and prints the recovery codes of the page. */
+/** Script that copies, saves and prints the recovery codes of the page. */
 export const codesScript = `
 const codes = [...document.querySelectorAll('#codes code')].map((code) => code.textContent).join('\\n');
 const actions = {

@@ -1,4 +1,4 @@
-/** Setting a factor up: the parts of its pages, at a sign-in that asks for one and on the person's own page. */
+/** Setup of a factor: the parts of its pages, at a sign-in that requires a factor and on the user's own page. */
 import { randomUUID } from 'node:crypto';
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { Context } from 'koa';
@@ -24,11 +24,11 @@ import type { Addition, UserFactors } from './user-factors.js';
 interface PendingApp {
   readonly id: string;
   readonly secret: string;
-  /** Recovery codes for who has none: a form that is sent twice is answered with the same twice. Of before there were any here: none. */
+  /** Recovery codes for a user who has none. They are stored, so that a form that is sent twice gets the same codes twice. */
   readonly codes?: readonly string[];
 }
 
-/** Who sets a factor up, and where: `key` names the sign-in or session, so that a reload shows the same. */
+/** Setup of a factor by a user. `key` names the sign-in or the session, so that a reload shows the same secret. */
 export interface Setup {
   readonly owner: Account;
   readonly factors: FactorSet;
@@ -36,7 +36,7 @@ export interface Setup {
   readonly added: Addition;
 }
 
-/** What became of a form: the codes to show once, `done` without any, or what is wrong. */
+/** Result of a form: recovery codes to show once, nothing, or a problem. */
 export type Outcome = { readonly codes?: readonly string[] } | { readonly problem: Text; readonly isOfField?: true };
 
 export class Enrolment {
@@ -50,7 +50,7 @@ export class Enrolment {
     this.#webauthn = webauthn;
   }
 
-  /** The QR code, the secret and the field for the first code. */
+  /** Returns the QR code, the secret, and the field for the first code. */
   async appParts(setup: Setup, problem?: Text): Promise<readonly ViewPart[]> {
     const { owner } = setup;
     const { secret } = await this.#beginApp(setup);
@@ -63,13 +63,13 @@ export class Enrolment {
     ];
   }
 
-  /** Whether the app is a factor already, by the form that is sent once more. */
+  /** Returns whether the app is a factor already, because the same form was sent before. */
   async wasAdded(setup: Setup): Promise<boolean> {
     const app = await this.#pendingApp(setup);
     return app !== undefined && setup.factors.totp?.id === app.id;
   }
 
-  /** The app shows the code that was posted: from now on it is a factor. */
+  /** Adds the app as a factor if the posted code proves that the app has the secret. */
   async addApp(ctx: Context, setup: Setup): Promise<Outcome> {
     const { owner, added } = setup;
     const app = await this.#pendingApp(setup);
@@ -81,13 +81,13 @@ export class Enrolment {
       await this.#userFactors.addTotp(owner, { ...app, lastStep }, added);
     } catch (error) {
       if (!IdpError.is(error, 'conflict')) throw error;
-      // The form came twice, or another tab was first.
+      // The form was sent twice, or another tab added an app first.
       if ((await this.#userFactors.load(owner)).totp?.id !== app.id) return { problem: 'factors.app.there' };
     }
     return this.#addFirstCodes(setup);
   }
 
-  /** The button for a new passkey; undefined where there are none. @param url where its answer is posted */
+  /** Returns the button for a new passkey; undefined if the service has no passkeys. @param url where the answer of the browser is posted */
   passkeyPart(setup: Setup, url: string, text: string): ViewPart | undefined {
     if (!this.#webauthn) return undefined;
     const { owner, factors } = setup;
@@ -112,7 +112,7 @@ export class Enrolment {
     return this.#addFirstCodes(setup);
   }
 
-  /** Recovery codes for who has none. */
+  /** Adds recovery codes if the user has none, and returns them. */
   async #addFirstCodes(setup: Setup): Promise<{ readonly codes?: readonly string[] }> {
     const { owner, added } = setup;
     const { codes = newRecoveryCodes() } = await this.#beginApp(setup);
@@ -135,7 +135,7 @@ export class Enrolment {
 
 const subjectOf = ({ key, owner }: Setup): string => `enrol ${key} ${owner.person.user.id}`;
 
-/** Recovery codes, to be kept by the person. */
+/** Returns the page parts that show recovery codes to the user, who saves them. */
 export const codesParts = (codes: readonly string[]): readonly ViewPart[] => [
   { part: 'text', text: 'factors.codes.text' },
   { part: 'copy', name: 'codes', label: 'factors.codes.label', lines: codes },

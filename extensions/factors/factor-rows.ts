@@ -1,4 +1,4 @@
-/** The rows of a user's factors. */
+/** Rows of the factors of users. */
 import { randomUUID } from 'node:crypto';
 import {
   type Account,
@@ -12,7 +12,7 @@ import {
 } from '../../lib/extension-door.js';
 import { type Factor, type FactorKind, type FactorRow, factors } from './records.js';
 
-/** Factors of one user, at most. */
+/** Maximum number of factors of a user. */
 const MOST = 20;
 
 export interface FactorSet {
@@ -20,14 +20,17 @@ export interface FactorSet {
   readonly recovery?: FactorRow;
   readonly passkeys: readonly FactorRow[];
   /**
-   * Ids of malformed rows, of rows that name the user or the person but do not fit the account, and of apps whose secret cannot be opened. Each counts as a
-   * factor that nobody can prove.
+   * Ids of malformed rows, of rows that name the user or the person but do not fit the account, and of apps whose secret cannot be opened. Each counts as
+   * a factor that the user cannot prove.
    */
   readonly unreadable: readonly string[];
-  /** Recovery codes alone are no factor: they stand in for one. */
+  /** Whether the user has a factor. Recovery codes alone are no factor, because they only replace a lost one. */
   readonly isEnrolled: boolean;
   readonly all: readonly FactorRow[];
-  /** Factors that do not count: the user has privileges now that the sign-in which added the factor did not open. The other members do not contain them. */
+  /**
+   * Factors that do not count, because the user has privileges now that the sign-in which added the factor did not open. The other members do not contain
+   * them.
+   */
   readonly refused: readonly FactorRow[];
 }
 
@@ -35,18 +38,18 @@ type New = Pick<Factor, 'kind' | 'slot'> & Partial<Factor> & { readonly id?: str
 
 export const idOf = ({ person }: Account): string => person.user.id;
 
-/** Kind of a factor in the vouchers of a user. */
+/** Returns the reference by which a user's vouchers name a factor. */
 export const refOf = (id: string): CredentialRef => ({ kind: 'factor', id });
 
-/** Whether the row belongs to the account: user, person and tenant of the row are those of the account. */
+/** Whether user, person and tenant of the row are those of the account. */
 export const fits = ({ tid, userId, personId }: FactorRow, { tenant, person }: Account): boolean =>
   tid === tenant.id && userId === person.user.id && personId === person.id;
 
-/** Rows that `health()` names, at most, and how many of them one call reads again. */
+/** Maximum number of rows in `health()`, and the number of them that one call reads again. */
 const NAMED = 1_000;
 const READ_AGAIN = 20;
 
-/** What is written with each use of a factor. */
+/** Returns the members that each use of a factor writes. */
 export const lastUse = (now: number) => ({ lastUsedAt: new Date(now).toISOString() });
 
 type Context = Pick<ExtensionContext, 'records' | 'directory' | 'work' | 'service'>;
@@ -57,13 +60,13 @@ export class FactorRows {
   /** Ids of well-formed rows that their user cannot prove. */
   readonly #useless = new Set<string>();
 
-  /** @param secretOf opens the secret of an app; undefined where it cannot be opened */
+  /** @param secretOf opens the secret of an app; undefined if it cannot be opened */
   constructor(context: Context, secretOf: (row: FactorRow) => string | undefined) {
     this.#context = context;
     this.#secretOf = secretOf;
   }
 
-  /** The rows of the account's tenant. */
+  /** Returns the rows of the account's tenant. */
   inTenantOf({ tenant }: Account): ExtensionRows<Factor> {
     return this.#context.records.collection(factors, tenant.id);
   }
@@ -86,22 +89,23 @@ export class FactorRows {
     return { ...present({ totp, recovery }), passkeys, unreadable, isEnrolled, all, refused };
   }
 
-  /** Problems for `health()`: well-formed rows that could not be proven when they were last read. Reads some of them again. */
+  /** Returns the problems for `health()`: well-formed rows that could not be proven when they were last read. Reads some of them again. */
   async problems(): Promise<readonly { readonly code: string; readonly id: string }[]> {
     const { directory, records } = this.#context;
     for (const id of [...this.#useless].slice(0, READ_AGAIN)) {
       const row = await records.collectionOfAllTenants(factors).get(id);
       const isUseless = row !== undefined && !this.#isProvable(row, await directory.accounts.findByOid(row.userId));
       this.#useless.delete(id);
-      // At the end, so that the next call reads others again.
+      // Moves the row to the end, so that the next call reads other rows again.
       if (isUseless) this.#useless.add(id);
     }
     return [...this.#useless].map((id) => ({ code: 'factor_unreadable', id }));
   }
 
   /**
-   * @param vouchedBy of the sign-in that adds the factor
-   * @throws IdpError `conflict` where there is such a factor, or there are too many.
+   * Adds a factor.
+   * @param vouchedBy voucher of the sign-in that adds the factor
+   * @throws IdpError `conflict` if the slot has a factor, or the user has too many factors.
    */
   async add(owner: Account, { id = randomUUID(), ...row }: New, vouchedBy: Voucher | undefined, by?: Attribution): Promise<FactorRow> {
     const { directory, service } = this.#context;
@@ -114,15 +118,15 @@ export class FactorRows {
     try {
       return await rows.insert(members, { id, events: [{ type: 'FactorAdded', data, ...(by && { by }) }] });
     } catch (error) {
-      // A form that was sent twice finds the factor that the first one added.
+      // If a form was sent twice, the row exists: the first form added the factor, which keeps its voucher.
       if (vouchedBy?.by === 'tenant' && !(await rows.get(id))) await this.#removeVoucher(owner, id);
       throw error;
     }
   }
 
   /**
-   * Writes another proof of a factor, and records the voucher of the proof. A voucher with limits is recorded before the write, and another one after it,
-   * so that a crash in between leaves no factor that counts for more.
+   * Writes another proof of a factor, and records the voucher of the proof. A limited voucher is recorded before the write, any other after it. So a crash
+   * in between leaves no factor that counts for more.
    */
   async vouched({ person }: Account, id: string, vouchedBy: Voucher | undefined, write: () => Promise<unknown>): Promise<void> {
     const { means } = this.#context.directory;
@@ -132,7 +136,7 @@ export class FactorRows {
     if (!isLimited) await means.vouchFor(person, refOf(id), vouchedBy);
   }
 
-  /** A change that some other may have come before; false where there is no such factor any more. */
+  /** Changes a factor, also under concurrent changes. Returns false if the factor does not exist any more. */
   async change(owner: Account, id: string, to: (row: FactorRow) => Factor): Promise<boolean> {
     try {
       await this.inTenantOf(owner).update(id, to);
@@ -152,12 +156,12 @@ export class FactorRows {
     const data = { AggregateId: idOf(owner), FactorId: id, ...present({ Kind: kind }) };
     const row = await records.collectionOfAllTenants(factors).get(id);
     const isElsewhere = row !== undefined && row.tid !== owner.tenant.id;
-    // The row may be the factor of that person, so only the operator may remove it.
+    // The row may be the factor of the person it names, so only the operator may remove it.
     if (isElsewhere && row.personId !== owner.person.id) throw new IdpError('record_unreadable', { collection: factors.name, id });
     try {
       const event = { type: 'FactorRemoved' as const, data, ...(by && { by }) };
       await (isElsewhere ? records.collection(factors, row.tid) : this.inTenantOf(owner)).remove(id, isElsewhere ? [] : [event]);
-      // The event is of the user's tenant, and not of the one that the row names.
+      // The event belongs to the user's tenant, not to the tenant that the row names.
       if (isElsewhere) await work.emit('FactorRemoved', owner, data, id, by);
       await this.#removeVoucher(owner, id);
     } catch (error) {
@@ -165,7 +169,7 @@ export class FactorRows {
     }
   }
 
-  /** Whether a well-formed row that was found for a user, by any of its members, can be proven. Logs a row that cannot. */
+  /** Whether the user can prove a well-formed row that was found by one of its members. Logs a row that the user cannot prove. */
   #isProvable(row: FactorRow, owner: Account | undefined): boolean {
     const isSound = owner !== undefined && fits(row, owner) && (row.kind !== 'totp' || this.#secretOf(row) !== undefined);
     if (isSound) this.#useless.delete(row.id);

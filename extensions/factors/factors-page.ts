@@ -1,4 +1,4 @@
-/** The signed-in person's own factors: a list, and what adds and removes them. Each change takes a sign-in of the last ten minutes. */
+/** Page of the signed-in user's own factors: lists, adds and removes them. Each change requires a sign-in of the last ten minutes. */
 import type { Context } from 'koa';
 import {
   type Account,
@@ -27,16 +27,16 @@ import { type FactorRow, signInName } from './records.js';
 import { signOutOf } from './sign-out.js';
 import type { UserFactors } from './user-factors.js';
 
-/** Seconds since the sign-in within which factors may be changed. */
+/** Maximum age in seconds of a sign-in that changes factors. */
 const RECENT_SECONDS = 600;
 
 export const pathOf = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/factors`;
 const ownPageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'factors:own', pathOf(context.service), RECENT_SECONDS);
 
-/** The application that the person signs in to. */
+/** Returns the internal application for which users of this page sign in. */
 export const createFactorsPageClients = (context: ExtensionContext): InternalClients => ownPageOf(context).clients;
 
-/** A factor by its id; without `kind` if its record cannot be read. */
+/** A factor by its id. `kind` is absent if its record cannot be read. */
 type Removable = Pick<FactorRow, 'id'> & { readonly kind?: FactorRow['kind'] };
 const removableOf = ({ all, refused, unreadable }: FactorSet): readonly Removable[] => [
   ...all,
@@ -44,7 +44,7 @@ const removableOf = ({ all, refused, unreadable }: FactorSet): readonly Removabl
   ...unreadable.map((id) => ({ id })),
 ];
 
-/** A browser that may change factors. */
+/** A browser whose sign-in may change factors. */
 interface Visit {
   readonly signedIn: BrowserSignIn;
   readonly setup: Setup;
@@ -100,7 +100,7 @@ export class FactorsPage {
     );
   }
 
-  /** Goes on after a sign-in. */
+  /** Continues after the sign-in that the page required. */
   async #return(ctx: Context): Promise<void> {
     const next = await this.#ownPage.returned(ctx);
     if (next !== undefined) return redirectByGet(ctx, this.#context.service.url(next));
@@ -112,7 +112,7 @@ export class FactorsPage {
     });
   }
 
-  /** The user whose sign-in may change factors here; undefined once the browser was sent to sign in. */
+  /** Returns the browser's sign-in and its factors. Undefined after the browser was redirected to a sign-in. */
   async #visit(ctx: Context): Promise<Visit | undefined> {
     const signedIn = await this.#ownPage.present(ctx, this.#path);
     const owner = signedIn && this.#userFactors.ownerOf(signedIn.account, signedIn);
@@ -150,7 +150,7 @@ export class FactorsPage {
     return redirectByGet(ctx, this.#urlOf());
   };
 
-  /** The factor goes, and with it every sign-in that may rest on it. This browser is signed in again by the proof that it gave just now. */
+  /** Removes the factor, and ends every sign-in that may rest on it. This browser signs in again by the proof that its user just gave. */
   async #remove(ctx: Context, { signedIn: { oid, amr, idp }, setup: { owner, added } }: Visit, id: string): Promise<void> {
     const { directory } = this.#context;
     await this.#userFactors.remove(owner, id, added.by);
@@ -253,7 +253,7 @@ function entriesOf({ all, refused, unreadable }: FactorSet) {
   ];
 }
 
-/** New recovery codes for a user who has a factor; for others, what a first factor does. */
+/** Returns the button for new recovery codes if the user has a factor. Other users read what a first factor does. */
 const lastPartOf = ({ isEnrolled }: FactorSet): ViewPart =>
   isEnrolled
     ? { part: 'button', text: 'factors.own.newCodes', name: 'add', value: 'codes', look: 'quiet' }

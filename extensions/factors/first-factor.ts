@@ -1,4 +1,4 @@
-/** The first factor of a user: the page that sets it up at a sign-in which asks for one. */
+/** First factor of a user: the page that sets it up at a sign-in that requires a factor. */
 import type { Context } from 'koa';
 import { attributionOf, type ExtensionContext, type ExtensionRouter, redirectByGet, type Text } from '../../lib/extension-door.js';
 import type { Enrolment, Setup } from './enrolment.js';
@@ -6,12 +6,12 @@ import { passkeyScript } from './passkeys/script.js';
 import { signInName } from './records.js';
 import type { Step, Steps } from './step.js';
 
-/** Seconds since the sign-in within which a first factor may be set up: whoever took over an older session gets no factor of their own. */
+/** Maximum age in seconds of a sign-in that sets up a first factor, so that an attacker with an older session cannot add a factor. */
 const FRESH_SECONDS = 600;
 
 interface Problem {
   readonly text: Text;
-  /** Whether the problem is that of the field for the code. */
+  /** Whether the problem belongs to the field for the code. */
   readonly isOfField?: true;
   readonly status: number;
 }
@@ -66,7 +66,7 @@ export class FirstFactor {
   async #take(ctx: Context, step: Step, add: 'addApp' | 'addPasskey'): Promise<void> {
     const proven = await this.#steps.provenIn(step);
     const setup = await this.#setupOf(step);
-    // Who has a factor proves it: this page is for those who have none.
+    // A user who has a factor must prove it: this page is for users without one.
     if (proven !== undefined || (step.factors.isEnrolled && !(await this.#enrolment.wasAdded(setup))))
       return redirectByGet(ctx, this.#steps.urlOf(step.interaction));
     if (!this.#isFresh(step)) return this.#signInAgain(ctx, step);
@@ -93,7 +93,7 @@ export class FirstFactor {
     };
   }
 
-  /** Whether the sign-in is recent enough to set a factor up. */
+  /** Whether the sign-in is recent enough to set up a factor. */
   #isFresh({ interaction: { authTime = 0 } }: Step): boolean {
     return this.#context.service.now() / 1000 - authTime <= FRESH_SECONDS;
   }

@@ -1,14 +1,15 @@
 /**
- * Limits for guesses of codes. Attempts are counted before codes are checked, by the challenge and by the account on all nodes, so that concurrent attempts count.
+ * Limits for guesses of codes. Attempts are counted before codes are checked, per challenge and per account on all nodes, so that concurrent attempts
+ * count.
  *
- * Three of a million codes of the app are valid at a time. At 30 guesses a day, an even chance takes twenty years. Recovery codes have 60 bits and
- * limits of their own, so that a stranger who uses up the codes of the app does not lock the owner out.
+ * Three of a million codes of the app are valid at a time. At 30 guesses a day, an even chance takes twenty years. Recovery codes have 60 bits and limits
+ * of their own, so that an attacker who uses up the attempts for app codes does not lock the user out.
  */
 import { type Account, Attempt, DAY_MS, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
 
-/** Limits of the codes of each kind that all sign-ins of an account may try. */
+/** Limits for the codes of each kind, over all sign-ins of an account. */
 const PER_ACCOUNT = { code: ['codesOfAccount', 'codesOfAccountInDay'], recovery: ['recoveryCodesOfAccount'] } as const;
-/** Attempts in a day to raise the event of a reached limit: more than one, because a node may end before it raised the event. */
+/** Attempts a day to emit the event of a reached limit. More than one, because a node may end before it emitted the event. */
 const RAISED = 3;
 
 export type CodeKind = keyof typeof PER_ACCOUNT;
@@ -18,9 +19,9 @@ export type Guess =
   | {
       /** Checks the code. An attempt whose check throws does not count, because the store was unavailable. */
       readonly check: <Outcome>(check: () => Promise<Outcome>) => Promise<Outcome>;
-      /** Takes the attempt back. */
+      /** Gives the attempt back. */
       readonly succeeded: () => Promise<void>;
-      /** Raises the event if the attempt reached a limit. */
+      /** Emits the event if the attempt reached a limit. */
       readonly failed: () => Promise<void>;
     }
   | { readonly isOver: 'challenge' }
@@ -33,7 +34,7 @@ export function createGuesses({
   work: { emit },
   service: { now },
 }: Pick<ExtensionContext, 'limits' | 'work' | 'service'>) {
-  /** Raises `FactorCodesGuessed`, once a day. */
+  /** Emits `FactorCodesGuessed`, once a day. */
   async function raise(owner: Account): Promise<void> {
     const { id } = owner.person.user;
     const { isOver, resetsAt } = await limit('factors guessed', { of: RAISED, in: DAY_MS }).attempt(id);
@@ -41,7 +42,11 @@ export function createGuesses({
   }
 
   return {
-    /** Counts an attempt. @param challenge names the sign-in, @param owner the user whose factors they are. */
+    /**
+     * Counts an attempt.
+     * @param challenge name of the sign-in
+     * @param owner user to whom the factors belong
+     */
     async begin(challenge: string, owner: Account, kind: CodeKind): Promise<Guess> {
       const attempt = new Attempt();
       if ((await attempt.count(limit('codesInSignIn'), challenge)).isOver) return { isOver: 'challenge' };

@@ -1,4 +1,4 @@
-/** Second factors: authenticator apps, passkeys, recovery codes. A passkey is a way to sign in by itself as well. */
+/** Second factors: authenticator apps, passkeys, recovery codes. A passkey is also a sign-in method by itself. */
 import { type Extension, perContext } from '../../lib/extension-door.js';
 import { createFactorsPageClients, FactorsPage, pathOf } from './factors-page.js';
 import { errors, factorOperations } from './operations.js';

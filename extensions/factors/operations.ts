@@ -1,4 +1,4 @@
-/** Factors in the admin API: what a help desk sees of them, and removes when a phone is lost. */
+/** Factors in the admin API: a help desk lists them, and removes them when a user has lost a phone. */
 import {
   type Account,
   defineErrors,
@@ -42,7 +42,7 @@ type Request = Pick<OperationRequest, 'directory' | 'administrator' | 'by'> & {
   readonly params: { readonly tid: string; readonly id: string };
 };
 
-/** A user of the tenant, whose own factors they are: a linked user uses those of another, which are in the tenant of that one. */
+/** Returns the user if it is one of the tenant. A linked user uses the factors of its parent account, which are in the tenant of the parent. */
 async function ownerIn({ directory, params: { tid, id } }: Request): Promise<Account> {
   const account = await directory.accounts.findByOid(id);
   if (account?.tenant.id !== tid) throw new IdpError('not_found');
@@ -55,7 +55,7 @@ export const factorOperations = (
 ): readonly Operation[] => {
   const remove = async (request: Request, removal: (owner: Account) => Promise<void>): Promise<void> => {
     const owner = await ownerIn(request);
-    // Without a factor, a password is enough to be the user.
+    // Without a factor, a password is enough to sign in as the user.
     if (!(await request.directory.privileges.mayBecome(request.administrator, owner.person))) throw errors('factor_privileged');
     await removal(owner);
     await signOutOf({ sessions, directory: request.directory }, owner, request.by);
@@ -98,7 +98,7 @@ export const factorOperations = (
       errors: ['factor_privileged'],
       record: { collection: factors.name, param: 'factorId' },
       handle: (request) => remove(request, (owner) => userFactors.remove(owner, request.params.factorId, request.by)),
-      // A record that names no user in a readable form may be the factor of any user.
+      // A malformed record that names no readable user may be the factor of any user.
       async removeUnreadable({ administrator, params: { tid, factorId } }) {
         if (!administrator.ofAllTenants) throw new IdpError('not_found');
         await collection(factors, tid).remove(factorId);

@@ -1,4 +1,4 @@
-/** What is kept of factors. */
+/** Records of factors, and artifacts of their setup and proof. */
 import {
   type ArtifactKind,
   defineCollection,
@@ -15,23 +15,23 @@ import {
 
 const Factor = Type.Object(
   {
-    /** Whose credential it belongs to: linked users use their parent's. */
+    /** User to whose credential the factor belongs. Linked users use the factors of their parent. */
     userId: Type.String(),
     personId: Type.String(),
-    /** A row holds the member that its kind names, and none of the other two. */
+    /** A row has the member that its kind names, and neither of the other two. */
     kind: oneOf(['totp', 'passkey', 'recovery']),
-    /** What there is one of: an authenticator app and a set of recovery codes for each user, a passkey for each credential id. */
+    /** Unique name of the factor's place: one authenticator app and one set of recovery codes per user, one passkey per credential id. */
     slot: Type.String(),
     name: Type.Optional(Type.String()),
     createdAt: Type.String(),
     /** The user, if the factor is the first. The value is unique, so that one of two concurrent first factors fails. */
     first: Type.Optional(Type.String()),
-    /** The sign-in that added it, by `signInName`. */
+    /** Sign-in that added the factor, named by `signInName`. */
     addedIn: Type.Optional(Type.String()),
     lastUsedAt: Type.Optional(Type.String()),
-    /** The secret, sealed, and the step of the last code that was taken. @see RFC 6238 §4.2 */
+    /** Sealed secret, and the time step of the last accepted code. @see RFC 6238 §4.2 */
     totp: Type.Optional(Type.Object({ secret: Type.String(), lastStep: Type.Integer() })),
-    /** Keyed hashes of the codes that are left. */
+    /** Keyed hashes of the unused codes. */
     recovery: Type.Optional(Type.Object({ codes: Type.Array(Type.String()) })),
     passkey: Type.Optional(
       Type.Object({
@@ -49,7 +49,7 @@ export type Factor = Static<typeof Factor>;
 export type FactorRow = ExtensionRow<Factor>;
 export type FactorKind = Factor['kind'];
 
-/** Removes rows, also unreadable ones. */
+/** Removes rows, also malformed ones. */
 async function removeAll(rows: ExtensionRows<Factor>, { rows: found, unreadable }: FoundRows<Factor>): Promise<void> {
   for (const id of [...found.map((row) => row.id), ...unreadable]) await rows.remove(id).catch(IdpError.unless('not_found'));
 }
@@ -84,7 +84,7 @@ export const factors = defineCollection({
   },
 });
 
-/** What may be told of a factor: nothing that proves anything. */
+/** Returns the public members of a factor. They prove nothing. */
 export const describedFactor = ({ id, kind, name, createdAt, lastUsedAt, recovery }: FactorRow) => ({
   id,
   kind,
@@ -103,13 +103,13 @@ export const slotOf = {
   passkey: (credentialId: string): string => `passkey ${credentialId}`,
 };
 
-/** Authenticator apps that are being set up: their secret, until a code proves that the app has it. */
+/** Secrets of authenticator apps that are being set up, until a code proves that the app has the secret. */
 export const pendingApps: ArtifactKind = { name: 'factors.pending', lifetimeSeconds: 1800 };
-/** Sign-ins whose factor was proven a moment ago, with what is still to be shown. */
+/** Sign-ins whose factor was just proven, with the codes or the count that are still to be shown. */
 export const provenSignIns: ArtifactKind = { name: 'factors.proven', lifetimeSeconds: 600 };
-/** Sign-ins of {@link provenSignIns} in which the person has seen what was to be shown. */
+/** Sign-ins of {@link provenSignIns} whose user has seen the codes or the count. */
 export const seenSignIns: ArtifactKind = { name: 'factors.seen', lifetimeSeconds: 600 };
-/** Challenges that were answered. */
+/** Challenges that were used. */
 export const spentChallenges: ArtifactKind = { name: 'factors.spent', lifetimeSeconds: 900 };
-/** Passkeys that sign in to several organisations, until one is chosen. */
+/** Passkeys that sign in to several organisations, until the user chooses one. */
 export const passkeyChoices: ArtifactKind = { name: 'factors.choosing', lifetimeSeconds: 600 };

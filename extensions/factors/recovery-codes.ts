@@ -1,22 +1,22 @@
-/** Recovery codes, which stand in for a factor that was lost. Each is good once. */
+/** Recovery codes, which replace a lost factor. Each code is valid once. */
 import { randomBytes } from 'node:crypto';
 import { type Account, type Attribution, cleanCode, type ExtensionContext, IdpError, type Voucher } from '../../lib/extension-door.js';
 import { type FactorRows, type FactorSet, idOf, lastUse } from './factor-rows.js';
 import { type FactorRow, slotOf } from './records.js';
 
-/** Without letters that look like another. @see Crockford's base32 */
+/** Letters and digits, except those that look like another one. @see Crockford's base32 */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const CODE_LENGTH = 12;
 const CODES = 10;
 
-/** Ten new codes of 60 bits. */
+/** Returns ten new codes of 60 bits each. */
 export const newRecoveryCodes = (): readonly string[] =>
   Array.from({ length: CODES }, () => {
     const letters = [...randomBytes(CODE_LENGTH)].map((byte) => ALPHABET[byte & 31]).join('');
     return letters.replace(/(.{4})(?=.)/g, '$1-');
   });
 
-/** A recovery code as it was meant. */
+/** Returns the code with typing mistakes corrected: case, separators, and letters that look like digits. */
 const readRecoveryCode = (typed: string): string =>
   cleanCode(typed)
     .toLowerCase()
@@ -26,7 +26,7 @@ const readRecoveryCode = (typed: string): string =>
 
 export type RecoveryCodes = ReturnType<typeof createRecoveryCodes>;
 
-/** @param codes hashes them. */
+/** @param codes keys of the stored hashes */
 export function createRecoveryCodes(
   rows: FactorRows,
   codes: ReturnType<ExtensionContext['keys']['seal']>,
@@ -36,7 +36,7 @@ export function createRecoveryCodes(
     made.map((code) => codes.hashes(`${idOf(owner)} ${readRecoveryCode(code)}`)[0]);
 
   return {
-    /** Recovery codes for who has none. Whether they are the owner's now: false where others were there. */
+    /** Adds recovery codes if the user has none. Returns whether the user's codes are these, and false if the user has other codes. */
     async add(owner: Account, made: readonly string[], vouchedBy: Voucher | undefined, by?: Attribution): Promise<boolean> {
       const hashes = hashesOf(owner, made);
       const slot = slotOf.recovery(idOf(owner));
@@ -48,7 +48,7 @@ export function createRecoveryCodes(
       return there?.recovery?.codes.join() === hashes.join();
     },
 
-    /** Ten new recovery codes: those from before are void. */
+    /** Replaces the recovery codes by ten new ones. The previous codes become invalid. */
     async renew(owner: Account, vouchedBy: Voucher | undefined, by?: Attribution): Promise<readonly string[]> {
       const made = newRecoveryCodes();
       const hashes = hashesOf(owner, made);
@@ -77,7 +77,7 @@ export function createRecoveryCodes(
       }
     },
 
-    /** Takes a recovery code, which is good once. Answers how many are left; undefined for a wrong one. */
+    /** Uses a recovery code, which is valid once. Returns how many codes are left; undefined for an invalid code. */
     async use(owner: Account, { recovery: row }: FactorSet, typed: string): Promise<number | undefined> {
       const hashes: readonly string[] = codes.hashes(`${idOf(owner)} ${readRecoveryCode(typed)}`);
       let left: number | undefined;

@@ -1,4 +1,4 @@
-/** The requirement that serves the demand `mfa`: the challenge for who has a factor, enrolment for who has none. */
+/** Requirement that serves the demand `mfa`: the challenge for users who have a factor, enrolment for users who have none. */
 import type { Context } from 'koa';
 import { type ExtensionContext, type ExtensionRouter, type Requirement, redirectByGet, type View } from '../../lib/extension-door.js';
 import { Challenge } from './challenge.js';
@@ -27,8 +27,8 @@ export function createSecondFactor(context: ExtensionContext, userFactors: UserF
     silent: 'refuse',
 
     /**
-     * Asks users who have a factor for it at each sign-in with the password, also where nobody else asks, because a stolen password would do otherwise.
-     * A request that prefers a second factor asks them after every other sign-in too, except where it allows no page.
+     * Asks users who have a factor for it at each sign-in with the password, even if neither client nor tenant requires it. Otherwise a stolen password
+     * would be enough. A request that prefers a second factor asks these users after every other kind of sign-in too, except with `prompt=none`.
      */
     check(account, signedIn, { isSilent, acr, parameters }) {
       if (isSilent || signedIn.act || signedIn.amr.includes('mfa')) return 'met';
@@ -45,7 +45,7 @@ export function createSecondFactor(context: ExtensionContext, userFactors: UserF
 
     async show(ctx, interaction) {
       const step = await steps.load(interaction);
-      // Nobody proves a factor in the name of somebody else.
+      // Impersonators prove no factor of the impersonated user.
       if (!step) return redirectByGet(ctx, await interactions.abort(ctx, interaction));
       const proven = await steps.provenIn(step);
       if (proven === 'done') return steps.strengthen(ctx, step);
@@ -65,7 +65,7 @@ export function createSecondFactor(context: ExtensionContext, userFactors: UserF
   return { requirement, routes };
 }
 
-/** The page after a proof: new recovery codes, or how many are left. */
+/** Returns the page after a proof: new recovery codes, or how many are left. */
 function shownOnce({ codes, left = 0 }: Proven): Pick<View, 'title' | 'parts' | 'script'> {
   if (codes) return { title: 'factors.codes.title', parts: codesParts(codes), script: codesScript };
   return {

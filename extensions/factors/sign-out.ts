@@ -1,8 +1,8 @@
 import type { Account, Attribution, Directory, ExtensionContext } from '../../lib/extension-door.js';
 
 /**
- * Ends every sign-in that the credential of a user made, of linked users too: which of them rest on a factor that is gone, nobody can tell of one that is
- * on its way.
+ * Ends every sign-in by the credential of a user, including those of linked users. Nobody can tell which of them rest on a removed factor, because a
+ * sign-in with it may be in progress.
  */
 export async function signOutOf(
   { sessions, directory }: Pick<ExtensionContext, 'sessions'> & { readonly directory: Pick<Directory, 'accounts'> },

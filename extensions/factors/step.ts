@@ -1,24 +1,23 @@
-/** A sign-in that waits for a second factor: whose it is, and what was proven in it. */
+/** Step of a sign-in that waits for a second factor: its user, and the factor that was proven in it. */
 import type { Context } from 'koa';
 import { type Account, type ExtensionContext, type Interaction, type PostForm, redirectByGet } from '../../lib/extension-door.js';
 import type { FactorSet } from './factor-rows.js';
 import { provenSignIns, seenSignIns } from './records.js';
 import type { UserFactors } from './user-factors.js';
 
-/** The name of the requirement. */
 export const REQUIREMENT = 'second-factor';
 
 export interface Step {
   readonly interaction: Interaction;
   readonly account: Account;
-  /** Whose factors they are. */
+  /** User to whom the factors belong. */
   readonly owner: Account;
   readonly factors: FactorSet;
-  /** Names the sign-in: another one of the same browser, or of another account, proves nothing for it. */
+  /** Name of the sign-in. A proof in another sign-in of the browser, or of another account, does not count for this one. */
   readonly key: string;
 }
 
-/** What is still to be shown to who proved a factor. */
+/** Recovery codes, or how many are left, that the page shows to a user who proved a factor. */
 export interface Proven {
   readonly codes?: readonly string[];
   readonly left?: number;
@@ -43,7 +42,7 @@ export function createSteps(context: ExtensionContext, userFactors: UserFactors)
 
   const isSeen = async ({ key }: Step): Promise<boolean> => (await artifact(seenSignIns).read(key)) !== undefined;
 
-  /** Goes on with the sign-in, to which the factor belongs now; anew where it is over. */
+  /** Adds `mfa` to the sign-in and redirects to it. Restarts the sign-in if it has expired. */
   async function strengthen(ctx: Context, { interaction }: Step): Promise<void> {
     const target = await interactions.strengthen(ctx, interaction, ['mfa']);
     redirectByGet(ctx, target ?? (await interactions.restart(ctx, interaction.uid)) ?? urlOf(interaction));
@@ -54,13 +53,13 @@ export function createSteps(context: ExtensionContext, userFactors: UserFactors)
     load,
     strengthen,
 
-    /** Returns the route of a step's form. No step belongs to an impersonated sign-in, so an impersonator is sent back to the sign-in. */
+    /** Returns the route of a step's form. An impersonated sign-in has no step, so an impersonator is redirected to the sign-in. */
     posted: (again: PostForm<Step>['again'], take: PostForm<Step>['take']): PostForm<Step> => ({
       whileImpersonating: true,
       async open(ctx) {
         const interaction = await interactions.load(ctx);
         const step = interaction && (await load(interaction));
-        // Another page's turn: nothing that is posted here counts.
+        // The sign-in waits for another page, so the posted form does not count.
         if (interaction && !step) redirectByGet(ctx, urlOf(interaction));
         return step;
       },
@@ -69,21 +68,21 @@ export function createSteps(context: ExtensionContext, userFactors: UserFactors)
       take,
     }),
 
-    /** What was proven in this sign-in and is still to be shown; `done` where nothing is. */
+    /** Returns the codes or the count that are still to be shown after a proof; `done` if there is nothing to show; undefined without a proof. */
     async provenIn(step: Step): Promise<Proven | 'done' | undefined> {
       const proof = (await artifact(provenSignIns).read(step.key)) as Proven | undefined;
       if (!proof) return undefined;
       return (proof.codes === undefined && proof.left === undefined) || (await isSeen(step)) ? 'done' : proof;
     },
 
-    /** Keeps that a factor was proven; the first to say so is believed. */
+    /** Records that a factor was proven. Of concurrent proofs, the first one is recorded. */
     async prove(ctx: Context, step: Step, what: Proven = {}): Promise<void> {
       await artifact(provenSignIns).put(step.key, what);
       if (what.codes === undefined && what.left === undefined) return strengthen(ctx, step);
       redirectByGet(ctx, urlOf(step.interaction));
     },
 
-    /** The person has seen what there was to see. */
+    /** Records that the user has seen the codes or the count. */
     async saw(ctx: Context, step: Step): Promise<void> {
       if (await artifact(provenSignIns).read(step.key)) await artifact(seenSignIns).put(step.key, {});
       redirectByGet(ctx, urlOf(step.interaction));

@@ -1,4 +1,4 @@
-/** The factors of users: added, proven, removed. A linked user's are those of the account whose credential signs in. */
+/** Factors of users: adds, checks and removes them. A linked user has the factors of the account whose credential signs in. */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import {
@@ -19,38 +19,38 @@ import { type Factor, type FactorRow, signInName, slotOf } from './records.js';
 import { createRecoveryCodes, type RecoveryCodes } from './recovery-codes.js';
 import { stepOf } from './totp.js';
 
-/** How long a node remembers that a sign-in had no factor to prove, in milliseconds. */
+/** Milliseconds for which a node remembers that a sign-in had no factor to prove. */
 const KNOWN_MS = 30_000;
-/** Passkeys that do not count are written when they are used after so long, for the list of factors alone. */
+/** Milliseconds after which a use is recorded of a passkey without a counter. The time is only shown in the list of factors. */
 const USED_MS = 3_600_000;
 
-/** The addition of a factor: its actor and its sign-in. */
+/** Actor and sign-in of an added factor. */
 export interface Addition {
   readonly by: Attribution;
   readonly addedIn?: string;
-  /** The session of that sign-in. */
+  /** Session of that sign-in. */
   readonly session?: string;
   /** Whether the user had no factor before. A first factor ends the other sign-ins. */
   readonly isFirst: boolean;
-  /** Voucher of the sign-in. The factor opens no other privileges. */
+  /** Voucher of the sign-in. The factor opens no privileges beyond it. */
   readonly vouchedBy: Voucher | undefined;
 }
 
-/** The user whose credentials sign in to the account now. */
+/** Returns the user whose credentials sign in to the account now. */
 const credentialOwner = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
 
-/** A first factor whose other sign-ins still have to end, for a node that ended in between. */
+/** First factor of a user, whose other sign-ins are to be ended. A delivery carries it, in case this node ends before it ended them. */
 interface FirstFactorAdded {
   readonly oid: string;
   readonly factorId: string;
-  /** The session that goes on. */
+  /** Session that does not end. */
   readonly session: string;
-  /** When the factor was to be added, in milliseconds since the epoch. */
+  /** Start of the addition, in milliseconds since the epoch. */
   readonly at: number;
 }
-/** How long adding a factor may take, in milliseconds. */
+/** Maximum milliseconds that adding a factor may take. */
 const PATIENCE_MS = 60_000;
-/** The delivery of {@link FirstFactorAdded}. */
+/** Kind of the delivery of {@link FirstFactorAdded}. */
 export const FIRST_FACTOR = 'factors.first';
 
 export class UserFactors {
@@ -60,8 +60,8 @@ export class UserFactors {
   /** Seals the secrets of authenticator apps. */
   readonly #secrets: Seal;
   /**
-   * Sign-ins that had no factor to prove, by owner, and whether the owner has one that the sign-in added. Each has a size of one, because `max` allocates
-   * all room at the start.
+   * Sign-ins that had no factor to prove, by owner. The value says whether the owner has a factor that the sign-in itself added. Each entry has a size of
+   * one, because `max` would allocate all memory at the start.
    */
   readonly #signInsWithout = new LRUCache<string, 'none' | 'its own'>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
 
@@ -88,15 +88,15 @@ export class UserFactors {
     return amr.includes('mfa') || isByItself;
   }
 
-  /** The account whose credential the sign-in rests on; undefined where it cannot be read. */
+  /** Returns the account whose credential made the sign-in; undefined if that account cannot be read. */
   ownerOf(account: Account, { owner = credentialOwner(account) }: Pick<SignedIn, 'owner'>): Account | undefined {
     return [account, account.owner].find((each) => each !== undefined && idOf(each) === owner);
   }
 
   /**
-   * Whether the owner of the account's credential has a factor, other than those that the sign-in itself added. On each node, the first answer for a
-   * sign-in is read from the store. The node may remember that there was none, because a first factor ends the other sign-ins.
-   * @param countsOwn also a factor that the sign-in added. A node that did not add it may take up to half a minute to see it.
+   * Whether the owner of the account's credential has a factor, other than those that the sign-in itself added. Each node reads its first answer for a
+   * sign-in from the store. It may remember that there was no factor, because a first factor ends the other sign-ins.
+   * @param countsOwn also counts a factor that the sign-in added. A node that did not add it may take up to half a minute to see it.
    */
   asks(account: Account, signedIn: Pick<SignedIn, 'session' | 'authTime' | 'owner'>, countsOwn = false): Awaitable<boolean> {
     const { session, authTime } = signedIn;
@@ -113,7 +113,7 @@ export class UserFactors {
     });
   }
 
-  /** @throws IdpError `conflict` where the user has an authenticator app, or another factor came first. */
+  /** @throws IdpError `conflict` if the user has an authenticator app, or another first factor was added at the same time. */
   addTotp(
     owner: Account,
     { id, secret, lastStep }: { readonly id: string; readonly secret: string; readonly lastStep: number },
@@ -123,19 +123,22 @@ export class UserFactors {
     return this.#add(owner, { id, kind: 'totp', slot: slotOf.totp(idOf(owner)), totp }, added);
   }
 
-  /** @throws IdpError `conflict` where somebody of the tenant has the passkey, the user has too many factors, or another factor came first. */
+  /**
+   * @throws IdpError `conflict` if a user of the tenant has the passkey, the user has too many factors, or another first factor was added at the same
+   * time.
+   */
   addPasskey(owner: Account, passkey: NonNullable<Factor['passkey']>, added: Addition): Promise<void> {
     return this.#add(owner, { id: randomUUID(), kind: 'passkey', slot: slotOf.passkey(passkey.credentialId), passkey }, added);
   }
 
-  /** Adds a factor. A first factor also ends the other sign-ins; a delivery does so if this node ends in between. */
+  /** Adds a factor. A first factor also ends the other sign-ins. A delivery ends them if this node ends too early. */
   async #add(
     owner: Account,
     row: Pick<Factor, 'kind' | 'slot'> & Partial<Factor> & { readonly id: string },
     { by, isFirst, session, addedIn, vouchedBy }: Addition,
   ): Promise<void> {
     const { work, service } = this.#context;
-    // A factor that does not count is replaced, because otherwise the user could not set up a first one that counts.
+    // Replaces a factor that does not count, because otherwise the user could not set up a first one that counts.
     for (const refused of (await this.load(owner)).refused)
       if (isFirst || refused.slot === row.slot) await this.#rows.remove(owner, refused, by);
     const first: FirstFactorAdded | undefined = isFirst
@@ -160,7 +163,7 @@ export class UserFactors {
     await sessions.endOthers({ tid: owner.tenant.id, userId: oid }, { session, cause: factorId }, by);
   }
 
-  /** Takes the code of an authenticator app. Each is good once, however often and wherever it comes at the same time. */
+  /** Uses a code of an authenticator app. Each code is valid once, also for concurrent attempts on several nodes. */
   async useTotp(owner: Account, { totp: row }: FactorSet, typed: string): Promise<'right' | 'wrong' | 'reused'> {
     const { now } = this.#context.service;
     const secret = row && this.#secretOf(row);
@@ -184,18 +187,22 @@ export class UserFactors {
     }
   }
 
-  /** Whether the factor, of the account that owns the credentials, counts for the privileges of the account now. */
+  /** Whether a factor counts for the present privileges of the account. The factor belongs to the account that owns the credentials. */
   counts(account: Account, id: string): Promise<boolean> {
     return this.#context.directory.means.admits(account, refOf(id));
   }
 
-  /** The passkey with this credential id, if it is the owner's. */
+  /** Returns the passkey with this credential id, if the owner has it. */
   async passkeyOf(owner: Account, credentialId: string): Promise<FactorRow | undefined> {
     const [row] = await this.#rows.inTenantOf(owner).find('bySlot', [slotOf.passkey(credentialId)]);
     return row && fits(row, owner) ? row : undefined;
   }
 
-  /** Keeps what a passkey counted. False where it counted less than before: there may be a copy of it. @see WebAuthn Level 3 §6.1.1 */
+  /**
+   * Records the counter of a passkey. Returns false if the counter did not increase, because the passkey may have
+   * been copied. A passkey without a counter always sends 0.
+   * @see WebAuthn Level 3 §6.1.1
+   */
   async usePasskey(owner: Account, { id }: FactorRow, counter: number): Promise<boolean> {
     const { service, work } = this.#context;
     let isBack = false;
@@ -213,7 +220,7 @@ export class UserFactors {
     return isThere && !isBack;
   }
 
-  /** Removes a factor, readable or not. The last other factor takes the recovery codes with it. @throws IdpError `not_found`. */
+  /** Removes a factor, also a malformed one. Removes the recovery codes too if no other factor is left. @throws IdpError `not_found`. */
   async remove(owner: Account, id: string, by?: Attribution): Promise<void> {
     const { all, unreadable, refused } = await this.load(owner);
     const row = [...all, ...refused].find((each) => each.id === id);
@@ -223,7 +230,7 @@ export class UserFactors {
       await this.#rows.remove(owner, removed, by);
   }
 
-  /** Removes all of them. */
+  /** Removes all factors of a user. */
   async removeAll(owner: Account, by?: Attribution): Promise<void> {
     const { all, unreadable, refused } = await this.load(owner);
     for (const removed of [...all, ...refused, ...unreadable.map((id) => ({ id }))]) await this.#rows.remove(owner, removed, by);

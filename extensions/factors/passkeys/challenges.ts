@@ -1,13 +1,13 @@
 /**
- * Challenges of passkeys. They are made without a store, because each sign-in page has one: a time, a nonce, and a keyed hash that binds them to what
- * they are for. What is kept is that one was answered.
+ * Challenges of passkeys. Each sign-in page has one, so they are created without a store. A challenge is a time, a nonce, and a keyed hash that binds both
+ * to the subject. The store only records that a challenge was used.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ExtensionContext } from '../../../lib/extension-door.js';
 import { spentChallenges } from '../records.js';
 
 const LIFETIME_MS = 600_000;
-/** Tolerance, because nodes know the shared time only to within some seconds. */
+/** Tolerance in milliseconds, because the clocks of nodes differ by some seconds. */
 const SKEW_MS = 60_000;
 const STAMP_BYTES = 6;
 const NONCE_BYTES = 16;
@@ -23,7 +23,7 @@ export function createChallenges({
   const key = seal('factors challenge');
   const hashesOf = (subject: string, head: Buffer) => key.hashes(`${head.toString('base64url')} ${subject}`);
   return {
-    /** @param subject what it is for: the sign-in, its browser, the user. */
+    /** Returns a new challenge. @param subject sign-in, browser and user of the challenge */
     make(subject: string): string {
       const stamp = Buffer.alloc(STAMP_BYTES);
       stamp.writeUIntBE(now(), 0, STAMP_BYTES);
@@ -31,7 +31,7 @@ export function createChallenges({
       return Buffer.concat([head, Buffer.from(hashesOf(subject, head)[0], 'base64url')]).toString('base64url');
     },
 
-    /** Spends one of ours for the subject, not older than ten minutes. False for any other, and for one that was answered before. */
+    /** Uses up a challenge of the subject. Returns false for a foreign or used challenge, and for one older than ten minutes. */
     async spend(subject: string, challenge: string): Promise<boolean> {
       const bytes = Buffer.from(challenge, 'base64url');
       if (bytes.length !== STAMP_BYTES + NONCE_BYTES + HASH_BYTES || bytes.toString('base64url') !== challenge) return false;

@@ -1,8 +1,11 @@
-/** The script of pages with passkeys. It calls nobody: what it got goes with the form. */
+/** Script of pages with passkeys. It sends no request: the answer of the authenticator is posted with the form. */
 
 /**
- * Shows the buttons of passkeys where the browser has them, and posts what the authenticator answers. `data-value` is JSON: `url` is where to post,
- * `options` what to ask for, `isNew` whether to make one, `isConditional` whether to offer passkeys in the autofill of the name.
+ * Shows the passkey buttons if the browser supports passkeys, and posts the answer of the authenticator. `data-value` is JSON:
+ * - `url`: where the form is posted
+ * - `options`: the options of the WebAuthn call
+ * - `isNew`: whether a passkey is created
+ * - `isConditional`: whether the autofill of the name offers passkeys
  */
 export const passkeyScript = `
 const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (letter) => letter.charCodeAt(0));

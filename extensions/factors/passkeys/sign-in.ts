@@ -1,4 +1,4 @@
-/** Passkeys in the place of name and password. */
+/** Sign-in with a passkey in place of name and password. */
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import type { Context } from 'koa';
 import {
@@ -18,14 +18,14 @@ import type { UserFactors } from '../user-factors.js';
 import { passkeyScript } from './script.js';
 import { readAnswer, type Webauthn } from './webauthn.js';
 
-/** The name of the method. */
+/** Name of the sign-in method. */
 export const PASSKEY = 'passkey';
 
 interface Choosing {
   readonly owner: string;
   /** Id of the passkey's record. */
   readonly factorId: string;
-  /** The proof of each account by the passkey, by `oid`. “Sign out everywhere” before the choice ends a proof. */
+  /** Proof of each account by the passkey, by `oid`. A sign-out everywhere before the choice makes a proof invalid. */
   readonly proofs: Readonly<Record<string, Proof>>;
 }
 
@@ -102,7 +102,7 @@ export class PasskeySignIn {
     return this.#signIn(ctx, interaction, chosen, choice.factorId, proof);
   };
 
-  /** The accounts that the owner's credential signs in to here. */
+  /** Returns the accounts of this sign-in's tenants that the owner's credential signs in to. */
   async #accountsOf(owner: string, { tids }: Interaction): Promise<readonly Account[]> {
     const all = await this.#context.directory.accounts.named(owner);
     return all.filter(
@@ -152,7 +152,7 @@ export class PasskeySignIn {
     });
   }
 
-  /** One answer for a passkey that nobody has, and for one of somebody who cannot sign in here. */
+  /** Answers an unknown passkey and a passkey of a user who cannot sign in here in the same way. */
   #refuse(ctx: Context, interaction: Interaction, reason: string): Promise<void> {
     this.#logRefusal(ctx, interaction, { reason });
     return this.#showProblem(ctx, interaction, {

@@ -1,4 +1,4 @@
-/** Passkeys: what browsers are asked, and whether their answers hold. The signatures are checked by `@simplewebauthn/server`, an optional peer. */
+/** WebAuthn: options for browsers, and the check of their answers. `@simplewebauthn/server`, an optional peer dependency, checks the signatures. */
 import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
@@ -14,11 +14,14 @@ const TIMEOUT_MS = 300_000;
 /** Ed25519, ES256, RS256. @see RFC 9053 §2, RFC 8812 §2 */
 const ALGORITHMS = [-8, -7, -257];
 
-/** Whether passkeys work here: not without the peer, and for no issuer at an IP address, which is nobody's domain. @see WebAuthn Level 3 §5.1.2 */
+/**
+ * Whether the service has passkeys: the peer dependency is installed, and the issuer's host is a domain, not an IP address.
+ * @see WebAuthn Level 3 §5.1.2
+ */
 export function offersPasskeys(issuer: string): boolean {
   const { hostname, protocol } = new URL(issuer);
   if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return false;
-  // A browser has passkeys in secure contexts alone.
+  // Browsers support passkeys in secure contexts only.
   if (protocol !== 'https:' && hostname !== 'localhost' && !hostname.endsWith('.localhost')) return false;
   try {
     createRequire(import.meta.url).resolve(PEER);
@@ -28,18 +31,18 @@ export function offersPasskeys(issuer: string): boolean {
   }
 }
 
-/** What the answer of a browser says, before anything of it was checked. */
+/** Answer of a browser, unchecked. */
 export interface PasskeyAnswer<Response> {
   readonly response: Response;
   readonly credentialId: string;
-  /** Of a passkey that says whose it is. */
+  /** User id from the passkey, if the passkey contains one. */
   readonly userHandle?: string;
 }
 
-/** Maximum characters of an answer. The answer of a new passkey may contain certificates of its maker. */
+/** Maximum number of characters of an answer. The answer of a new passkey may contain certificates of its manufacturer. */
 const LONGEST_ANSWER = 32_768;
 
-/** Reads the answer of a browser from the posted form. Undefined for a malformed answer. */
+/** Reads the answer of a browser from the posted form. Returns undefined for a malformed answer. */
 export function readAnswer<Response extends AuthenticationResponseJSON | RegistrationResponseJSON>(
   ctx: Context,
 ): PasskeyAnswer<Response> | undefined {
@@ -58,7 +61,7 @@ export function readAnswer<Response extends AuthenticationResponseJSON | Registr
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
-/** Stands in for the passkey that nobody has, at the same cost: the key is thrown away. */
+/** Creates a passkey that nobody has, because its private key is dropped. Checking it takes as long as checking any other. */
 const newDecoy = async (): Promise<Passkey> => {
   const { privateKey: _, publicKey } = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
   const { x = '', y = '' } = await crypto.subtle.exportKey('jwk', publicKey);
@@ -84,7 +87,7 @@ export class Webauthn {
     this.#rpId = hostname;
   }
 
-  /** What the script of a page asks the browser for, to prove a passkey. @param passkeys of the user; empty: any that says whose it is. */
+  /** Returns the options with which a browser proves a passkey. @param passkeys passkeys of the user. Empty: any passkey that names its user. */
   requestOptions(subject: string, passkeys: readonly Passkey[], userVerification: 'required' | 'preferred') {
     return {
       challenge: this.#challenges.make(subject),
@@ -95,7 +98,7 @@ export class Webauthn {
     };
   }
 
-  /** The same, to make one. */
+  /** Returns the options with which a browser creates a passkey. @param passkeys passkeys that the user has */
   creationOptions(
     subject: string,
     user: { readonly id: string; readonly name: string; readonly displayName: string },
@@ -115,8 +118,8 @@ export class Webauthn {
   }
 
   /**
-   * The counter of an answer that holds: for this subject, by this passkey, at this origin. Undefined for any other.
-   * @param passkey undefined: nobody's, which takes as long and never holds.
+   * Checks an answer for this subject, by this passkey, at this origin. Returns its counter; undefined for an invalid answer.
+   * @param passkey undefined for an unknown passkey. The check takes as long, and fails.
    */
   async verify(
     { response }: PasskeyAnswer<AuthenticationResponseJSON>,
@@ -132,7 +135,7 @@ export class Webauthn {
         response,
         ...this.#expected(subject),
         requireUserVerification,
-        // The counter is compared where it is kept, in the same write.
+        // The counter is compared in the write that records it.
         credential: {
           id: response.id,
           publicKey: new Uint8Array(Buffer.from(publicKey, 'base64url')),
@@ -147,7 +150,7 @@ export class Webauthn {
     }
   }
 
-  /** The passkey of an answer that holds. */
+  /** Checks the answer of a new passkey, and returns the passkey; undefined for an invalid answer. */
   async verifyNew({ response }: PasskeyAnswer<RegistrationResponseJSON>, subject: string): Promise<Passkey | undefined> {
     try {
       const { verifyRegistrationResponse } = await library();
