@@ -1,12 +1,12 @@
 /**
- * Limits for guesses of passwords. Limits that callers notice count by what was typed and where from, before anything is looked up: the same for names that exist
- * and names that do not. An account whose own limit is exceeded is answered like a wrong password.
+ * Limits for guesses of passwords. Limits that callers notice count by the typed name and the address, before any look-up. So they are the same for
+ * existing and unknown names. An account whose own limit is exceeded gets the answer for a wrong password.
  */
 import { Attempt, addressBlock, type CountedAttempt, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
 
 /** An attempt to sign in with a name and a password. */
 export interface PasswordAttempt extends Pick<Attempt, 'count' | 'run'> {
-  /** Minutes to wait; undefined while the attempt is within the limits that callers notice. */
+  /** Minutes to wait. Undefined while the attempt is within the limits that callers notice. */
   readonly minutes: number | undefined;
   /**
    * Counts the attempt for the browser that signed in to these accounts before.
@@ -14,14 +14,14 @@ export interface PasswordAttempt extends Pick<Attempt, 'count' | 'run'> {
    * @returns the owners for whom the attempt is within the browser's own limit
    */
   countBrowser(browser: string, owners: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Counts the attempt for these owners, wherever it comes from. Returns the owners whose limit is exceeded. */
+  /** Counts the attempt for these owners, from any browser. Returns the owners whose limit is exceeded. */
   countOwners(owners: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Takes the attempt back for the owners whose password it was, and for its name and address. The limit of the browser starts again. */
+  /** Gives the attempt back for the owners whose password was right, and for its name and address. Resets the limit of the browser. */
   succeeded(owners: ReadonlySet<string>): Promise<void>;
 }
 
 export interface Attempts {
-  /** Counts an attempt. @param name as names are compared */
+  /** Counts an attempt. @param name result of `nameKey` */
   begin(name: string, address: string): Promise<PasswordAttempt>;
 }
 
@@ -38,7 +38,7 @@ export function createAttempts({ limits: { limit }, service: { now } }: Pick<Ext
     async begin(name, address) {
       const from = addressBlock(address);
       const attempt = new Attempt();
-      // The narrow limit is first, so that an attempt that it refuses does not count against everybody else at the address.
+      // Counts the narrow limit first, so that a refused attempt does not count against other users of the address.
       const seen = [await attempt.count(ofName, name, from)];
       if (!seen[0]?.isOver) seen.push(await attempt.count(ofAddress, from));
       const exceeded = seen.find(({ isOver }) => isOver);
@@ -70,7 +70,7 @@ export function createAttempts({ limits: { limit }, service: { now } }: Pick<Ext
   };
 }
 
-/** Returns all results once every promise is settled. @throws what the first one that failed threw */
+/** Returns all results after every promise has settled. @throws the error of the first promise that failed */
 async function settled<Result>(promises: readonly Promise<Result>[]): Promise<readonly Result[]> {
   await Promise.allSettled(promises);
   return Promise.all(promises);

@@ -1,4 +1,4 @@
-/** Colours and shape of a client or tenant, turned into custom properties that always read well. */
+/** Colours and shape of a client or tenant as CSS custom properties, with enough contrast to read. */
 
 import { LRUCache } from 'lru-cache';
 import {
@@ -22,8 +22,8 @@ const black = '#000000';
 const white = '#ffffff';
 
 /**
- * Fills keep the accent while they stand out from the surface (their text identifies them, so 3:1 is not asked of them);
- * links and focus rings take a shade that reads as text. Black or white always has 4.5:1 on a fill; white is preferred.
+ * Returns the colours of a scheme. Fills keep the accent while it stands out from the surface: their text identifies them, so 3:1 is not required. Links
+ * and focus rings take a shade with the contrast of text. Black or white always has 4.5:1 on a fill; white is preferred.
  */
 function palette(accent: string, surface: string, toward: string, visible: number): string {
   const fill = shadeOn(surface, accent, toward, visible);
@@ -39,7 +39,7 @@ function palette(accent: string, surface: string, toward: string, visible: numbe
     .join('');
 }
 
-/** Fonts that devices have, so that none is loaded. */
+/** Fonts that devices have, so that pages load none. */
 const fonts: Readonly<Record<NonNullable<Branding['font']>, string>> = {
   system: "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','Noto Sans',sans-serif",
   humanist: "Seravek,'Gill Sans Nova',Ubuntu,Calibri,'DejaVu Sans',source-sans-pro,sans-serif",
@@ -48,7 +48,7 @@ const fonts: Readonly<Record<NonNullable<Branding['font']>, string>> = {
 };
 const fontOf = (font: Branding['font'] = 'system'): string => ownMember(fonts, font) ?? fonts.system;
 
-/** Colours of a fill and of the text on it, and the font, for where no style sheet reaches: a mail. */
+/** Returns the colours of a fill and of its text, and the font, for mails, which have no style sheet. */
 export function fillOf({ accentColor = defaultAccent, radius = defaultRadius, font }: Branding = {}): {
   readonly fill: string;
   readonly onFill: string;
@@ -66,15 +66,15 @@ const isRadius = (value: number): boolean => Number.isInteger(value) && value >=
 
 interface Brand {
   readonly css: string;
-  /** The CSP source that admits the style. */
+  /** CSP source that allows the style. */
   readonly source: string;
 }
 
 const brands = new LRUCache<string, Brand>({ max: 1000 });
 
 /**
- * The style of a branding. A value that is not a token (anything but `#rrggbb`, a radius outside 0 to 24) counts as
- * absent; an accent too close to the page's surface is darkened in the light scheme and lightened in the dark one.
+ * Returns the style of a branding. A malformed token (anything but `#rrggbb`, a radius outside 0 to 24) counts as absent. An accent too close to the
+ * page's surface is darkened in the light scheme and lightened in the dark one.
  */
 export function brandStyle({ accentColor = defaultAccent, radius = defaultRadius, font }: Branding = {}): Brand {
   const accent = isColor(accentColor) ? accentColor.toLowerCase() : defaultAccent;
@@ -91,7 +91,7 @@ export function brandStyle({ accentColor = defaultAccent, radius = defaultRadius
   return brand;
 }
 
-/** The address of an image if it is one that a page may load: https, or a path of this origin. */
+/** Returns the address of an image if a page may load it: https, or a path of this origin. */
 export function imageUrl(uri: string | undefined): string | undefined {
   if (uri === undefined || !canParseUrl(uri, 'https://own.invalid')) return undefined;
   const url = new URL(uri, 'https://own.invalid');
@@ -100,7 +100,7 @@ export function imageUrl(uri: string | undefined): string | undefined {
   return /^https:\/\//i.test(uri) ? url.href : undefined;
 }
 
-/** Whose look a page has: token by token, the client's, else the tenant's, else the service's. An image that no page may load counts as absent. */
+/** Returns the branding of a page. Each token is the client's, else the tenant's, else the service's. An image that no page may load counts as absent. */
 export function brandingOf(
   service: Branding = {},
   { client, tenant }: { readonly client?: Client | undefined; readonly tenant?: Tenant | undefined },

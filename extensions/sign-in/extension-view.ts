@@ -1,11 +1,11 @@
-/** A page of an extension with its words in one language: plain data, as the other pages have it. */
+/** View of an extension with its texts in one language: plain data, like the other pages. */
 
 import type { Locale, Text, View, ViewPart } from '../../lib/extension-door.js';
 import { present } from '../../lib/extension-door.js';
 import { filled } from './texts/filled.js';
 import type { PageView } from './view-models.js';
 
-/** What guards the form, and leaves it. */
+/** Members of the form that the service adds: the CSRF token, and the address of the cancel button. */
 interface Guard {
   readonly csrf?: string;
   readonly cancel?: string;
@@ -17,7 +17,7 @@ export interface Language {
   readonly texts: Readonly<Record<string, string>>;
 }
 
-/** Words in one language. @throws TypeError for a text that there is not */
+/** Returns a function that resolves texts in one language. @throws TypeError for an unknown text */
 export const wordsIn =
   ({ locale, texts }: Language) =>
   (text: Text): string => {
@@ -30,11 +30,15 @@ export const wordsIn =
     return filled(template, Object.fromEntries(said));
   };
 
-/** @param language of the page. @throws TypeError for a text that there is not */
+/**
+ * Resolves the texts of a view.
+ * @param language of the page
+ * @throws TypeError for an unknown text
+ */
 export function resolveView(view: View, language: Language, guard: Guard): PageView<'view'> {
   const { title, lead, problem, form, parts, script } = view;
   const words = wordsIn(language);
-  // It would end where its markup does, and not be what was hashed.
+  // Markup in the script would end it early, and change its hash.
   if (script !== undefined && /<[/!]/.test(script)) throw new TypeError('a script of a page holds no markup');
   checkPasswords(view);
   const optional = (name: string, text: Text | undefined) => (text === undefined ? {} : { [name]: words(text) });
@@ -56,7 +60,7 @@ export function resolveView(view: View, language: Language, guard: Guard): PageV
   } as PageView<'view'>;
 }
 
-/** @throws TypeError for a password field without a user name under which a password manager could save it. */
+/** @throws TypeError for a password field without a user name under which a password manager could save the password. */
 function checkPasswords({ form, parts }: View): void {
   const fields = parts.filter((part) => part.part === 'field');
   for (const part of fields) {

@@ -1,9 +1,9 @@
 /**
- * The sign-in pages, the pages that the protocol shows, and how pages and mails of other extensions look.
+ * Sign-in pages, pages of the protocol, and the look of pages and mails of other extensions.
  *
- * `routes` takes what is posted and asks the interactions of `lib/oidc` to go on. A page is a view model (`view-models`), which `render` turns into a document:
- * `views/` has a pure function for each page, and `views/parts/` what pages share. Views read no request and decide nothing; words come from `texts/`,
- * headers from `lib/http/pages`. `registration/` proves the address of who creates an account.
+ * `routes` evaluates posted forms and calls the interactions of `lib/oidc`. A page is a view model (`view-models`), which `render` turns into a document.
+ * `views/` has a pure function for each page, and `views/parts/` has shared parts. Views read no request and decide nothing. Texts are in `texts/`,
+ * headers in `lib/http/pages`. `registration/` proves the e-mail address of users who create an account.
  */
 import type { Extension } from '../../lib/extension-door.js';
 import { createWriteLetter } from './letter.js';

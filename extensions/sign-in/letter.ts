@@ -1,4 +1,4 @@
-/** A mail as text and as HTML. Mail programs know few styles, so each element has its own, and nothing is loaded from anywhere. */
+/** Mail as text and as HTML. Mail programs support few styles, so each element has its own, and nothing is loaded. */
 import {
   type ExtensionContext,
   type Html,

@@ -1,4 +1,4 @@
-/** One attempt with a user name and a password: what is counted, who is tried, and what came of it. */
+/** Attempt to sign in with a user name and a password: its limits, the accounts that it is tried against, and the outcome. */
 import type { Context } from 'koa';
 import { type Account, type ExtensionContext, hashingQueuesOf, IdpError, type Interaction } from '../../lib/extension-door.js';
 import type { Attempts, PasswordAttempt } from './attempts.js';
@@ -6,17 +6,17 @@ import type { Attempts, PasswordAttempt } from './attempts.js';
 export interface PasswordForm {
   readonly identifier: string;
   readonly password: string;
-  /** What the person calls their organisation; empty when they did not say. */
+  /** Organisation that the user typed; empty by default. */
   readonly organisation: string;
 }
 
-/** `accounts`: those that the password signs in; none when it is wrong, or nobody has the name, or too many tried. */
+/** `accounts`: accounts that the password signs in. Empty for a wrong password, an unknown name, or an account with too many attempts. */
 export type PasswordOutcome =
   | { readonly accounts: readonly Account[] }
   | { readonly refused: 'attempts.exceeded'; readonly minutes: number }
   | { readonly refused: 'busy'; readonly retryAfterSeconds: number };
 
-/** Distinct owners of credentials that an attempt is tried against, unless one tenant is left. */
+/** Maximum number of distinct owners of credentials per attempt, unless the sign-in is for one tenant. */
 const OWNERS = 3;
 
 export function createPasswordAttempt({ directory, signIn: { interactions } }: ExtensionContext, attempts: Attempts) {
@@ -49,12 +49,12 @@ export function createPasswordAttempt({ directory, signIn: { interactions } }: E
     const narrowed = { tids, organisation, method: 'password', isParentNameAllowed: true };
     const named = await (refused ? accounts.candidatesAmong(remembered, identifier, narrowed) : accounts.candidates(identifier, narrowed));
     const exempt = await attempt.countBrowser(browser, ownersOf(named.filter(isRemembered)));
-    // Past the limits that anybody sees, a browser that signed in to an account may go on with that account, and with no other.
+    // Above the limits that callers notice, a browser may still sign in to an account that it signed in to before, and to no other.
     const candidates = refused ? named.filter((account) => exempt.has(ownerOf(account))) : named;
     if (refused && candidates.length === 0) return refused;
 
     const owners = ownersOf(candidates);
-    // How much is counted and hashed depends on the request alone, or it would tell how many have the name.
+    // The number of counted and hashed owners depends on the request alone. Otherwise the time would show how many accounts have the name.
     const hashes = refused ? owners.length : tids && tids.length <= 1 ? 1 : OWNERS;
     const name = accounts.nameKey(identifier);
     const nobodies = Array.from({ length: Math.max(0, hashes - owners.length) }, (_, index) => `nobody ${index} ${name}`);
@@ -66,6 +66,6 @@ export function createPasswordAttempt({ directory, signIn: { interactions } }: E
   }
 }
 
-/** Whose credentials sign it in: linked accounts share their parent's. */
+/** Returns the user whose credentials sign the account in. Linked accounts share those of their parent. */
 const ownerOf = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
 const ownersOf = (accounts: readonly Account[]): string[] => [...new Set(accounts.map(ownerOf))];

@@ -1,4 +1,4 @@
-/** The pages that the protocol asks for, and those of extensions. */
+/** Pages of the protocol and of extensions. */
 
 import type { Context } from 'koa';
 import type { ExtensionContext, ProtocolPage, ShowPage, View } from '../../lib/extension-door.js';
@@ -8,7 +8,7 @@ import { localeOf, type Surroundings, show } from './show.js';
 import { createSteps } from './steps/steps.js';
 import type { DeveloperDetail, PageView } from './view-models.js';
 
-/** Pages that say that something went wrong: what it was must not keep them from being shown. */
+/** Pages about failures. They are shown even if the same failure keeps their frame from being read. */
 const failures = new Set<ProtocolPage['page']>(['error', 'expired', 'unavailable', 'under-way', 'no-cookies', 'wrong-link']);
 
 export function createShowPage(context: ExtensionContext): ShowPage {

@@ -1,4 +1,4 @@
-/** A view model and its frame in, a document and what it may load out; no state, no I/O. */
+/** Rendering: turns a view model and its frame into a document and its policy. It has no state and no I/O. */
 import { hashSource, type PagePolicy } from '../../lib/extension-door.js';
 import { brandStyle } from './branding.js';
 import { styleSheet } from './styles.js';
@@ -51,13 +51,13 @@ const contentOf = <Name extends PageName>(view: PageView<Name>, context: PageCon
   views[view.page as Name](view, context);
 const contextOf = (frame: PageFrame): PageContext => ({ text: translator(frame.locale), frame });
 
-/** The document of a page. */
+/** Returns the document of a page. */
 export function renderPage<Name extends PageName>(view: PageView<Name>, frame: PageFrame): string {
   const context = contextOf(frame);
   return layout(contentOf(view, context), context).markup;
 }
 
-/** What the document of the same view and frame may load, for `pageHeaders`. */
+/** Returns what the document of this view and frame may load, for `pageHeaders`. */
 export function pagePolicy(view: PageView, frame: PageFrame): PagePolicy {
   const images = [frameLogo(frame), frameIcon(frame)].filter((uri) => uri !== undefined);
   const script = scriptOf(contentOf(view, contextOf(frame)));

@@ -30,7 +30,7 @@ function createParts(context: ExtensionContext) {
   };
 }
 
-/** The sign-in pages: identifier, password, organisation, consent. A form that fails shows itself again; nothing changes by GET. */
+/** Adds the sign-in pages: identifier, password, organisation, consent. A form with a problem is shown again. GET changes nothing. */
 export function signInRoutes(router: ExtensionRouter, context: ExtensionContext): void {
   const parts = createParts(context);
   const { steps, registration, consent } = parts;
@@ -114,7 +114,7 @@ async function showNext(
   return identify.askIdentifier(ctx, interaction, { ...(hint && { identifier: hint }), ...(outside && { outside }) });
 }
 
-/** Hands the browser to the sign-in method of a button. */
+/** Starts the sign-in method of a button. */
 async function takeMethod(
   ctx: Context,
   interaction: Interaction,
@@ -129,7 +129,7 @@ async function takeMethod(
   return identify.askIdentifier(ctx, interaction, {}, 400);
 }
 
-/** Goes on as the account that was chosen, or asks for its password. */
+/** Continues as the chosen account, or asks for its password. */
 async function takeAccount(
   ctx: Context,
   interaction: Interaction,

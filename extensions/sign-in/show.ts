@@ -14,7 +14,7 @@ import { filled } from './texts/filled.js';
 import { type Locale, negotiateLocale } from './texts/index.js';
 import type { LanguageMenu, PageFrame, PageName, PageView } from './view-models.js';
 
-/** A key of the texts of extensions, for one page. */
+/** Text of an extension on a page. */
 export interface Addition {
   readonly name: string;
   readonly place: 'foot' | 'password';
@@ -23,27 +23,27 @@ export interface Addition {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** Whose page it is. */
+/** Client, tenant and request to which a page belongs. */
 export interface Surroundings {
   readonly client?: Client | undefined;
   readonly tenant?: Tenant | undefined;
   readonly uiLocales?: string | undefined;
   readonly reference?: string | undefined;
-  /** The path of the sign-in's pages. Nothing else of a path gets into a cookie. */
+  /** Path of the sign-in's pages. The language cookie contains no other part of a path. */
   readonly signInPath?: string | undefined;
-  /** What extensions add to a page that is a step of a sign-in. */
+  /** Texts of extensions on a page that is a step of a sign-in. */
   readonly additions?: readonly Addition[];
 }
 
-/** What every page needs of the service. */
+/** Parts of the service that every page needs. */
 type PageHost = Pick<ExtensionContext, 'impersonation' | 'service' | 'http' | 'pages'>;
 
 const HSTS = 'Strict-Transport-Security';
 
-/** How pages look. The first one loads it, because a service that only programs talk to shows none. */
+/** Renderer of pages. The first page loads it, because a service for programs alone shows none. */
 let look: typeof import('./render.js') | undefined;
 
-/** Sends a page: its document, and headers that let it load nothing but itself. */
+/** Sends a page: its document, and headers that let it load nothing from elsewhere. */
 export async function show<Name extends PageName>(
   ctx: Context,
   host: PageHost,
@@ -58,15 +58,16 @@ export async function show<Name extends PageName>(
   const frame = { ...around, ...(languages ? { languages } : {}), ...(impersonation ? { impersonation } : {}) };
   const { [HSTS]: transport, ...headers } = pageHeaders(host.service.issuer, pagePolicy(view as PageView, frame));
   ctx.set(headers);
-  // Windows of other sites keep no handle on a person's own page. Pages of a sign-in or sign-out are sent without the header: they may be in a pop-up.
+  // Windows of other sites get no handle of a user's own page. Pages of a sign-in or sign-out are sent without the header, because they may be in a pop-
+  // up.
   if ((ctx.state as OwnPageState).isOwnPage) ctx.set('Cross-Origin-Opener-Policy', 'same-origin');
-  // What a host says about its domain stays.
+  // A header that the host has set for its domain stays.
   if (transport !== undefined && !ctx.response.get(HSTS)) ctx.set(HSTS, transport);
   ctx.type = 'html';
   ctx.body = renderPage(view, frame);
 }
 
-/** The language of a page. */
+/** Returns the language of a page. */
 export function localeOf(ctx: Context, host: PageHost, { tenant, uiLocales, signInPath }: Surroundings): Locale {
   const asked = chosenLanguage(ctx, host, signInPath) ?? uiLocales;
   const sources = { uiLocales: asked, acceptLanguage: ctx.get('accept-language'), tenantLocale: tenant?.locale };
@@ -90,7 +91,7 @@ function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): Page
   };
 }
 
-/** Who acts as whom in the browser, with where that can be ended. */
+/** Returns the impersonator and the impersonated user of the browser, and where the impersonation can be ended. */
 async function impersonationIn(
   ctx: Context,
   { impersonation: { current: impersonation }, service: { logger } }: PageHost,
@@ -101,13 +102,13 @@ async function impersonationIn(
     const { actor, account, endAt } = here;
     return { actor: accountName(actor.person), user: accountName(account.person), ...present({ endAt }) };
   } catch (err) {
-    // What went wrong may be what the page is about: it is shown without.
+    // The page may be about the failure itself, so it is shown without the impersonation.
     logger.warn({ err }, 'page shown without who acts as whom');
     return undefined;
   }
 }
 
-/** What extensions add to a page, in its language. */
+/** Returns the texts of extensions on a page, in its language. */
 const additionsIn = (additions: readonly Addition[], texts: Readonly<Record<string, string>>): NonNullable<PageFrame['additions']> =>
   additions.map(({ name, place, text, href, values }) => ({
     name,
@@ -116,12 +117,15 @@ const additionsIn = (additions: readonly Addition[], texts: Readonly<Record<stri
     ...present({ href }),
   }));
 
-/** Bytes of a query that is worth repeating in each link. */
+/** Maximum bytes of a query that links repeat. */
 const MAX_QUERY = 2000;
 
 /**
- * How to see this page in another language. A page that a GET request brought about is asked for again; the password page by its form; another
- * page that a form brought about leads back to the sign-in's own. A page that sends itself on has none: asked for again, it would send on twice.
+ * Returns the links that show this page in another language:
+ * - a page after a GET request: the same request
+ * - the password page: its form
+ * - another page after a form: the current page of the sign-in
+ * - a page that redirects by itself: none, because it would redirect twice
  */
 function languageMenu(
   ctx: Context,
@@ -143,14 +147,14 @@ function languageMenu(
   return { ...menu, link, form: { action: `${path}/identifier`, fields: { csrf, identifier } } };
 }
 
-/** What stands for a person or a client stays out of documents. */
+/** Parameters that identify a user or a client. Documents do not contain them. */
 const credentials = ['id_token_hint', 'login_hint_token', 'sso_token', 'request', 'client_secret', 'client_assertion', 'password'];
 
-/** The query that asks for this page again. A failure stays one: something that is wrong takes the place of a credential there. */
+/** Returns the query that requests this page again. For an error page, an invalid value replaces each credential, so that the error stays. */
 function repeatedQuery(ctx: Context, { page }: PageView): string {
   const query = new URLSearchParams(ctx.querystring);
   query.delete('ui_locales');
-  // Whoever is signed out has left: an address in the query of that page is nobody's.
+  // The user has signed out, so the page must not redirect to the address in the query again.
   if (page === 'signed-out') query.delete('post_logout_redirect_uri');
   for (const name of credentials) {
     if (!query.has(name)) continue;
@@ -160,5 +164,5 @@ function repeatedQuery(ctx: Context, { page }: PageView): string {
   return String(query);
 }
 
-/** A step of a sign-in of which nothing more is known. */
+/** Path of a step of a sign-in that is unknown here. */
 const stepPath = /^([\w/.~-]*\/interaction\/[\w-]+)\//;

@@ -1,9 +1,9 @@
-/** The style sheet of all pages: one constant, so that its hash in the Content-Security-Policy is one too. */
+/** Style sheet of all pages: one constant, so that the Content-Security-Policy has one hash for it. */
 
-/** What the card is painted with, in each colour scheme; accents are fitted to it. */
+/** Background of the card in each colour scheme. Accents are adjusted to it. */
 export const surfaces = { light: '#ffffff', dark: '#1a1c22' } as const;
 
-/** The colour around the card. */
+/** Colour around the card. */
 export const canvases = { light: '#f3f4f8', dark: '#101116' } as const;
 
 export const styleSheet = `

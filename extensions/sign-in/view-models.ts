@@ -1,8 +1,8 @@
-/** What each page shows: plain data, the same for the HTML pages and for a host's own. */
+/** View models: the content of each page as plain data, for the HTML pages and for a host's own pages. */
 import type { Branding, ButtonScript, ViewPart } from '../../lib/extension-door.js';
 import type { Locale } from './texts/index.js';
 
-/** What is wrong with what was sent: the key of the text that says so. */
+/** Key of the text about an invalid form. */
 export type Problem =
   | 'identifier.missing'
   | 'password.missing'
@@ -12,7 +12,7 @@ export type Problem =
   | 'organisation.missing'
   | 'busy';
 
-/** What is wrong with a field of a new account: its name comes first. */
+/** Problem of a field of a new account. The name of the field comes first. */
 export type RegistrationProblem =
   | 'givenName.invalid'
   | 'familyName.invalid'
@@ -22,24 +22,24 @@ export type RegistrationProblem =
   | 'password.easy'
   | 'password.leaked';
 
-/** `attempts.exceeded` says how long to wait, in minutes. */
+/** With `attempts.exceeded`, the minutes to wait. */
 type Problems<Code extends Problem> =
   | { readonly problem?: Exclude<Code, 'attempts.exceeded'>; readonly minutes?: number }
   | { readonly problem: Extract<Code, 'attempts.exceeded'>; readonly minutes: number };
 
 interface Form {
-  /** Where the form is posted to. */
+  /** Address to which the form is posted. */
   readonly action: string;
-  /** Comes back as the field `csrf`. */
+  /** Value of the posted field `csrf`. */
   readonly csrf: string;
-  /** Where the form is posted to instead by who does not go on; absent: the application cannot be answered. */
+  /** Address to which a user who cancels posts the form. Absent if the application cannot be answered. */
   readonly cancel?: string;
 }
 
-/** Hidden fields by name; one with a list is there once for each of its values. */
+/** Hidden fields by name. A field with a list occurs once for each value. */
 export type Fields = Readonly<Record<string, string | readonly string[]>>;
 
-/** What the authorization server saw, for whoever integrates a client; not for production. */
+/** Details that the authorization server saw, for developers of a client. Not for production. */
 export interface DeveloperDetail {
   readonly error: string;
   readonly description?: string;
@@ -47,7 +47,7 @@ export interface DeveloperDetail {
 }
 
 export interface OrganisationChoice {
-  /** Comes back as the field `choice`. */
+  /** Value of the posted field `choice`. */
   readonly value: string;
   readonly tenantName: string;
   readonly personName: string;
@@ -55,29 +55,29 @@ export interface OrganisationChoice {
 }
 
 export interface AccountChoice extends OrganisationChoice {
-  /** Whether it takes no sign-in. */
+  /** Whether the account is signed in, so that it needs no password. */
   readonly isSignedIn: boolean;
 }
 
 export interface ConsentScope {
   readonly name: string;
-  /** Shown for scopes that have no text of their own: one for all languages, or for some. */
+  /** Description of a scope without a text of its own: one for all languages, or one per language. */
   readonly description?: string | Readonly<Record<string, string>>;
-  /** The API that it opens, for a scope without a description. */
+  /** API resource of the scope, for a scope without a description. */
   readonly api?: string;
 }
 
-/** A part of a page of an extension, with its words in the page's language. */
+/** Part of a page of an extension, with its texts in the page's language. */
 export type PartModel = ViewPart<string>;
 
 interface PageModels {
-  /** Posts `identifier`, or `idp` to the `action` of `others`. With `isElsewhere`, one of these is all that there is. */
+  /** Posts `identifier`, or `idp` to the `action` of `others`. With `isElsewhere`, only the `idp` buttons sign in. */
   identifier: Form & {
     readonly identifier?: string;
     readonly isElsewhere?: true;
-    /** Who is signed in, and has no account at the organisation that is asked for. */
+    /** Signed-in user without an account at the requested organisation. */
     readonly outside?: { readonly userName: string; readonly tenantName: string } | undefined;
-    /** Leads to the page for a new account; absent where people may not create one. */
+    /** Link to the page for a new account. Absent if users may not create one. */
     readonly create?: string;
     readonly others?: {
       readonly action: string;
@@ -88,34 +88,34 @@ interface PageModels {
       }[];
     };
   } & Problems<'identifier.missing' | 'attempts.exceeded' | 'busy'>;
-  /** Posts `identifier` and `password`, and `organisation` when it asks for it; `restart` goes back to the identifier. */
+  /** Posts `identifier`, `password`, and `organisation` if the page asks for it. `restart` leads back to the identifier. */
   password: Form & {
     readonly identifier: string;
     readonly restart: string;
-    /** What the person calls their organisation; asked for when it is there, if empty. */
+    /** Organisation that the user typed. If present, even empty, the page asks for it. */
     readonly organisation?: string;
   } & Problems<'identifier.missing' | 'password.missing' | 'credentials.mismatch' | 'account.unconfirmed' | 'attempts.exceeded' | 'busy'>;
-  /** Posts `choice`, or `forget`; `other` leads to the identifier. */
+  /** Posts `choice` or `forget`. `other` leads to the identifier. */
   accounts: Form & { readonly choices: readonly AccountChoice[]; readonly other: string };
-  /** Posts `givenName`, `familyName`, `email` and `password`, of so many characters at least; `signIn` is for who has an account. */
+  /** Posts `givenName`, `familyName`, `email` and `password`. `passwordLength` is the minimum length. `signIn` is for users who have an account. */
   create: Form & {
     readonly givenName?: string;
     readonly familyName?: string;
     readonly email?: string;
     readonly passwordLength: number;
     readonly signIn: string;
-    /** All that is wrong with the fields, in their order. */
+    /** Problems of the fields, in their order. */
     readonly problems?: readonly RegistrationProblem[];
   } & Problems<'attempts.exceeded' | 'busy'>;
-  /** Posts `choice`; or `back`, to the identifier; or `find` with `search`, where there are many: `all` is a hidden field then. */
+  /** Posts `choice`, or `back` to the identifier. With many organisations, it posts `find` with `search`, and the hidden field `all`. */
   organisation: Form & {
-    /** The name that was typed, kept as a hidden field. */
+    /** Typed name, repeated as a hidden field. */
     readonly identifier: string;
     readonly find?: { readonly search: string; readonly all: string };
     readonly choices: readonly OrganisationChoice[];
     readonly problem?: 'organisation.missing' | 'busy';
   };
-  /** Posts `decision`: `allow` or `deny`. `other` leads to the accounts. With `isMore`, something was allowed before. */
+  /** Posts `decision`: `allow` or `deny`. `other` leads to the account chooser. With `isMore`, the user allowed other scopes before. */
   consent: Form & {
     readonly scopes: readonly ConsentScope[];
     readonly other?: string;
@@ -124,18 +124,21 @@ interface PageModels {
     readonly userName: string;
     readonly tenantName: string;
   };
-  /** Posts the fields, and `logout=yes` unless the answer is to stay. */
+  /** Posts the fields, and `logout=yes` unless the user chooses to stay. */
   logout: { readonly action: string; readonly fields: Fields; readonly personName?: string; readonly appName?: string };
-  /** Sends the fields on at once. `action` is http(s). */
+  /** Posts the fields on immediately. `action` is http(s). */
   continue: { readonly action: string; readonly fields: Fields; readonly method: 'get' | 'post' };
-  /** With `next`, the browser goes on there once the applications in `frames` were told; else their names join `unanswered` if they are silent. */
+  /**
+   * With `next`, the browser continues there after the applications in `frames` were notified. Without it, the page adds the applications that do not
+   * answer to those in `unanswered`.
+   */
   'signed-out': {
     readonly returnUrl?: string;
     readonly frames?: readonly { readonly uri: string; readonly name: string }[];
     readonly unanswered?: readonly string[];
     readonly next?: string;
   };
-  /** `title` and `message` are our own words, in the page's language. */
+  /** `title` and `message` are texts of the service, in the page's language. */
   error: {
     readonly title?: string;
     readonly message?: string;
@@ -143,18 +146,18 @@ interface PageModels {
     readonly restart?: string;
     readonly developer?: DeveloperDetail;
   };
-  /** `restart` is posted when it has a token, else followed. */
+  /** Posts `restart` if it has a token. Otherwise `restart` is a link. */
   expired: { readonly restart?: { readonly action: string; readonly csrf?: string }; readonly clientUri?: string };
   unavailable: object;
   /** Page for a form that was sent twice, while the first request is still evaluated. */
   'under-way': object;
   /** Page for a browser that sends no cookies. */
   'no-cookies': { readonly restart?: string };
-  /** A sign-in that this browser knows nothing of. */
+  /** Page for a sign-in that this browser does not know. */
   'wrong-link': object;
-  /** What was asked for is for the user alone, and somebody acts as the user. */
+  /** Page for a request that an impersonator may not make, because only the user may. */
   impersonation: object;
-  /** A page of an extension. With `form`, all its parts are in one; `csrf` is one of the fields. */
+  /** Page of an extension. With `form`, all parts are in one form, and `csrf` is one of its fields. */
   view: {
     readonly title: string;
     readonly lead?: string;
@@ -163,49 +166,49 @@ interface PageModels {
     readonly parts: readonly PartModel[];
     readonly script?: string;
   };
-  /** In development alone: what the service is, and where a sign-in begins. */
+  /** Page in development only: describes the service, and links to sign-ins. */
   welcome: {
     readonly issuer: string;
     readonly discovery: string;
-    /** `signIn` begins one, where a link can. */
+    /** `signIn` is the link that starts a sign-in, if the client has one. */
     readonly clients: readonly { readonly name: string; readonly signIn?: string }[];
   };
 }
 
 export type PageName = keyof PageModels;
 
-/** The view model of a page, told apart by `page`. */
+/** View model of a page. `page` distinguishes them. */
 export type PageView<Name extends PageName = PageName> = {
   [Each in Name]: { readonly page: Each } & PageModels[Each];
 }[Name];
 
-/** What surrounds every page. */
+/** Frame of every page. */
 export interface PageFrame {
   readonly locale: Locale;
-  /** `uri` is where an error page leads back to; the others are what the application says of itself. */
+  /** `uri` is the link back from an error page. The client's metadata contains the others. */
   readonly client?: { readonly name: string; readonly uri?: string; readonly policyUri?: string; readonly termsUri?: string };
   readonly tenant?: { readonly name: string };
   readonly branding?: Branding;
-  /** Finds the request in the log; shown where something went wrong. */
+  /** Id of the request in the log. Shown on pages about a failure. */
   readonly reference?: string;
-  /** Words and links of extensions on a sign-in's page: at its foot, or beside the password, where `href` is posted to. */
+  /** Texts and links of extensions on a page of a sign-in: at its foot, or beside the password, where the form is posted to `href`. */
   readonly additions?: readonly {
     readonly name: string;
     readonly place: 'foot' | 'password';
     readonly text: string;
     readonly href?: string;
   }[];
-  /** Somebody acts as somebody else in this browser; `endAt` leads to where it can be ended. */
+  /** Impersonator and impersonated user of this browser. `endAt` links to the page that ends the impersonation. */
   readonly impersonation?: { readonly actor: string; readonly user: string; readonly endAt?: string };
-  /** Offers the other languages. */
+  /** Links to the page in other languages. */
   readonly languages?: LanguageMenu;
 }
 
 export interface LanguageMenu {
-  /** Those of the service. */
+  /** Languages of the service. */
   readonly locales: readonly Locale[];
-  /** Where a link leads but for its `ui_locales`, which comes last: this page, or the one that its sign-in is at. */
+  /** Link to this page, or to the present page of its sign-in. The value of `ui_locales` comes last. */
   readonly link: string;
-  /** For a page that a form brought about: the form that brings it about again, with `ui_locales`. */
+  /** For a page after a form: the form that shows it again, with `ui_locales`. */
   readonly form?: { readonly action: string; readonly fields: Fields };
 }

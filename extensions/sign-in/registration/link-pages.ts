@@ -1,6 +1,6 @@
 /**
- * The pages of a link that creates an account. In any other browser than the one that sent the form, the page asks for a new password and shows the
- * names, because a stranger may have filled in the form.
+ * Pages of a link that creates an account. In any browser except the one that sent the form, the page requires a new password and shows the names, because
+ * an attacker may have filled in the form.
  */
 import type { Context } from 'koa';
 import {
@@ -33,19 +33,19 @@ import { createRegistrationLinks } from './sending.js';
 
 const APPLICATION = 'sign-in:registration';
 
-/** For whom the browser signs in with the account that was just made. */
+/** Returns the internal application for which the browser signs in with the new account. */
 export function registrationClient({ service: { own, issuer } }: ExtensionContext): InternalClients {
   const application = { name: new URL(issuer).host, returnTo: `${own}/register/return` };
   return { find: (id) => (id === APPLICATION ? application : undefined) };
 }
 
-/** What comes back with the browser. Nothing of it is secret. */
+/** State of the sign-in that follows. It contains no secret. */
 interface ReturnState {
   readonly tid: string;
   readonly clientId: string;
-  /** The sign-in to go on with: that of this browser. */
+  /** Sign-in of this browser that continues. */
   readonly uid?: string;
-  /** The user is invited, and has not accepted yet. */
+  /** Whether the user has been invited, and has not accepted yet. */
   readonly isInvited?: true;
 }
 
@@ -54,20 +54,20 @@ interface Opened extends WaitingRegistration {
   readonly id: string;
 }
 
-/** Names and password that the bearer of the link entered. */
+/** Names and password that the user of the link entered. */
 type Chosen = Omit<RegistrationInput, 'email'>;
 type Problems = Readonly<Partial<Record<keyof RegistrationInput, Text>>>;
 
-/** What was typed, and why the page is shown again. */
+/** Typed values and problems of a page that is shown again. */
 interface Again {
   readonly typed?: Partial<Chosen>;
   readonly problems?: Problems;
-  /** The problem of the form as a whole. */
+  /** Problem of the whole form. */
   readonly general?: Text;
   readonly status?: number;
 }
 
-/** The texts of what is wrong with a field, and with a password that is long enough. */
+/** Texts of invalid fields, and of passwords that are long enough but break a rule. */
 const problemOf: Readonly<Record<string, string>> = {
   givenName: 'sign-in.confirm.givenNameInvalid',
   familyName: 'sign-in.confirm.familyNameInvalid',
@@ -102,14 +102,14 @@ function createLinkParts(context: ExtensionContext) {
     await view(ctx, { ...look, title: `sign-in.${name}.title`, status, parts: [{ part: 'text', text }, ...more] });
   }
 
-  /** Back to the application, where it says of itself where that is. */
+  /** Returns the link to the application, if the client has a `client_uri`. */
   async function wayOut({ tid, clientId }: Pick<WaitingRegistration, 'tid' | 'clientId'>): Promise<readonly ViewPart[]> {
     const { client } = await brandingOf(tid, clientId);
     const { client_uri: href } = (client?.metadata ?? {}) as { readonly client_uri?: string };
     return href === undefined ? [] : [{ part: 'link', text: { key: 'sign-in.to', values: { client: client?.name ?? '' } }, href }];
   }
 
-  /** Shows that the account was created. An invited user must still accept: this page does not belong to the pages of the invitation. */
+  /** Shows that the account was created. An invited user must still accept, because this page is not one of the invitation. */
   const ready = async (ctx: Context, state: ReturnState | undefined): Promise<void> =>
     message(ctx, state, 'ready', 200, state ? await wayOut(state) : [], state?.isInvited ? 'invited' : 'text');
 
@@ -141,7 +141,7 @@ function createLinkParts(context: ExtensionContext) {
       });
     },
 
-    /** Whether this browser made the account a moment ago; if so, it is told again. */
+    /** Returns whether this browser just created the account. If so, shows the page again. */
     async wasCreatedHere(ctx: Context, id: string): Promise<boolean> {
       const last = (await createdHere.read(ctx, id)) as ReturnState | undefined;
       if (last) await ready(ctx, last);
@@ -152,7 +152,7 @@ function createLinkParts(context: ExtensionContext) {
 
 const subjectOf = ({ id }: Opened): string => `register ${id}`;
 
-/** The fields of the page in a browser that did not send the form. */
+/** Returns the fields for a browser that did not send the form. */
 async function askedElsewhere(
   directory: Directory,
   { tid, prepared, invited }: Opened,
@@ -267,7 +267,7 @@ async function createAccount(ctx: Context, opened: Opened, parts: LinkParts): Pr
   });
 }
 
-/** Names and password from a browser that did not send the form. Undefined after the page was shown again. */
+/** Reads names and password from a browser that did not send the form. Returns undefined after it showed the page again. */
 async function chosenElsewhere(ctx: Context, opened: Opened, { context: { directory }, show }: LinkParts): Promise<Chosen | undefined> {
   const { tid, prepared, invited } = opened;
   const { registration } = directory.forTenant(tid);

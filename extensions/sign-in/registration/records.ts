@@ -1,4 +1,4 @@
-/** Registrations that wait for the proof of their address. */
+/** Registrations whose e-mail address is still to be proven. */
 import {
   type ArtifactKind,
   type Attempt,
@@ -9,11 +9,11 @@ import {
   type RegistrationLimits,
 } from '../../../lib/extension-door.js';
 
-/** Their ids are in the queue, and a keyed hash of the id is in the link: neither is of use without the other. */
+/** Registrations, until the address is proven. The queue has their ids, and the link a keyed hash of the id. Neither is of use without the other. */
 export const waitingRegistrations: ArtifactKind = { name: 'sign-in.registrations', lifetimeSeconds: 30 * 86_400 };
-/** Browsers that a registration was begun in: the link goes on there with the sign-in, and elsewhere it does not. */
+/** Browsers that sent the form. In these, the link continues the sign-in. */
 export const registrationBrowsers: ArtifactKind = { name: 'sign-in.begun', lifetimeSeconds: 30 * 86_400 };
-/** Browsers that used a link a moment ago: a form that is sent twice is answered like the first. */
+/** Browsers that just used a link, so that a form that is sent twice gets the same answer twice. */
 export const creatingBrowsers: ArtifactKind = { name: 'sign-in.created', lifetimeSeconds: 600 };
 
 export interface WaitingRegistration {
@@ -21,30 +21,27 @@ export interface WaitingRegistration {
   readonly clientId: string;
   readonly uid: string;
   readonly locale?: string;
-  /** Limits, for the client of this record, of an invitation that lets the user create the account whatever the tenant's `signIn` says. */
+  /** Limits for this client of an invitation. The invitation lets the user create an account that the tenant's `signIn` does not allow. */
   readonly invited?: RegistrationLimits;
   readonly eventMetadata?: EventMetadata;
   readonly expiresAt: number;
   readonly prepared: PreparedRegistration;
 }
 
-/** The registration of a tenant, whose events name the client of the invitation that the account is created for. */
+/** Returns the registration of a tenant. Its events name the client of the invitation for which the account is created. */
 export const registrationIn = (
   { directory }: Pick<ExtensionContext, 'directory'>,
   tid: string,
   { eventMetadata: metadata }: Pick<WaitingRegistration, 'eventMetadata'>,
 ) => directory.as(metadata ? { metadata } : {}).forTenant(tid).registration;
 
-/** The kind of delivery that mails the link. */
+/** Kind of the delivery that mails the link. */
 export const SEND = 'sign-in.registration';
 
-/** Returns `invitation` if the directory accepts the account because of an invitation. */
+/** Returns `invitation` if the directory is to accept the account because of an invitation. */
 export const throughOf = (invited: RegistrationLimits | undefined): 'invitation' | undefined => invited && 'invitation';
 
-/**
- * Counts an account or a form of an invited user.
- * @returns when the count starts again, if the limit is exceeded
- */
+/** Counts an account or a form of an invited user. @returns the time at which the count starts again, if the limit is exceeded */
 export async function countInvited(
   { limits: { limit } }: Pick<ExtensionContext, 'limits'>,
   attempt: Pick<Attempt, 'count'>,

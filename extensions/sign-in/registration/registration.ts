@@ -1,4 +1,4 @@
-/** Accounts that people create for themselves, in the one tenant that the sign-in is for. */
+/** Accounts that users create for themselves, in the one tenant of the sign-in. */
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import {
@@ -30,10 +30,10 @@ import {
   waitingRegistrations,
 } from './records.js';
 
-/** What is wrong with a password that is long enough. */
+/** Problems of a password that is long enough. */
 const ruleProblems: Readonly<Record<string, RegistrationProblem>> = { weak: 'password.easy', leaked: 'password.leaked' };
 
-/** The problem that a refused field comes to. */
+/** Problem of each refused field. */
 const fieldProblems: Readonly<Record<keyof RegistrationInput, RegistrationProblem>> = {
   givenName: 'givenName.invalid',
   familyName: 'familyName.invalid',
@@ -58,7 +58,7 @@ export class RegistrationStep {
     this.#steps = steps;
   }
 
-  /** False where people may not. */
+  /** Shows the page. Returns false if users may not create an account. */
   async show(ctx: Context, interaction: Interaction, more: Partial<PageView<'create'>> = {}, status = 200): Promise<boolean> {
     const rules = await this.#registrationOf(interaction)?.rules(throughOf(interaction.registration));
     if (!rules) return false;
@@ -68,14 +68,14 @@ export class RegistrationStep {
     return true;
   }
 
-  /** What leads to it from the other pages; undefined where people may not. */
+  /** Returns the link to the page from the other pages; undefined if users may not create an account. */
   async link(interaction: Interaction): Promise<string | undefined> {
     const { url } = this.#steps;
     if (interaction.prompt === 'create') return url(interaction);
     return (await this.#registrationOf(interaction)?.rules(throughOf(interaction.registration))) && url(interaction, '/create');
   }
 
-  /** Creates the account and signs it in. */
+  /** Evaluates the form: creates the account and signs it in, or mails a link first. */
   async create(ctx: Context, interaction: Interaction): Promise<void> {
     const { directory, service } = this.#context;
     const input = inputOf(ctx);
@@ -92,7 +92,7 @@ export class RegistrationStep {
     try {
       await attempt.run(() => this.#register(ctx, interaction, { registration, input, name, createdAt }));
     } catch (error) {
-      // Somebody else was faster.
+      // Another request took the name in the meantime.
       if (IdpError.is(error, 'user_name_taken')) return this.#refuse(ctx, interaction, { problems: ['email.taken'] }, 400);
       if (IdpError.is(error, 'not_found')) return redirectByGet(ctx, this.#steps.url(interaction));
       if (!IdpError.is(error, 'busy')) throw error;
@@ -118,7 +118,7 @@ export class RegistrationStep {
     await this.#steps.signIn(ctx, interaction, user.id, await directory.credentials.proofOf(account, createdAt));
   }
 
-  /** Has the address proven first: whether somebody has the name is told there, and not here. */
+  /** Mails a link that proves the address. Only the mail says whether the name exists. */
   async #prove(ctx: Context, interaction: Interaction, prepared: WaitingRegistration['prepared']): Promise<void> {
     const { records, service, work } = this.#context;
     const id = randomUUID();
@@ -153,14 +153,14 @@ export class RegistrationStep {
     };
   }
 
-  /** Shows the page again, with what was typed except the password. */
+  /** Shows the page again, with the typed values except the password. */
   async #refuse(ctx: Context, interaction: Interaction, more: Partial<PageView<'create'>>, status: number): Promise<void> {
     const { password: _, ...typed } = inputOf(ctx);
     if (await this.show(ctx, interaction, { ...typed, ...more } as Partial<PageView<'create'>>, status)) return;
     redirectByGet(ctx, `${this.#steps.url(interaction)}?restart=yes`);
   }
 
-  /** The registration of the one tenant that the sign-in is for; undefined where it is for several. */
+  /** Returns the registration of the tenant; undefined if the sign-in is for several tenants. */
   #registrationOf({ tids: [tid, ...others] = [], ...interaction }: Interaction): Registration | undefined {
     return tid !== undefined && others.length === 0 ? registrationIn(this.#context, tid, interaction) : undefined;
   }
@@ -168,11 +168,11 @@ export class RegistrationStep {
 
 type Registration = ReturnType<typeof registrationIn>;
 
-/** A form that is within the limits. */
+/** Form that is within the limits. */
 interface Form {
   readonly registration: Registration;
   readonly input: RegistrationInput;
-  /** The address, as names are compared. */
+  /** Result of `nameKey` for the address. */
   readonly name: string;
   readonly createdAt: Date;
 }

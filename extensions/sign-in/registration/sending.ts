@@ -1,4 +1,7 @@
-/** The mail after “Create account”: a link that makes the account, or word that there is one. Which of them is known here alone, where nobody waits. */
+/**
+ * Mail after “Create account”: a link that creates the account, or a notice that the account exists. The delivery decides which, so that the time of the
+ * page does not show it.
+ */
 import {
   type DeliveryHandler,
   type ExtensionContext,
@@ -14,7 +17,7 @@ const PURPOSE = 'sign-in registration link';
 
 export interface RegistrationLinks {
   urlOf(id: string): string;
-  /** The id that a token is of; undefined for one that was not made here. */
+  /** Returns the id in a token; undefined for a token of somebody else. */
   read(token: string): string | undefined;
 }
 
@@ -27,7 +30,7 @@ export function createRegistrationLinks({
     urlOf: (id) => url(`${own}/register/${id}.${hashesOf(id)[0]}`),
     read(token) {
       const [id = '', secret = ''] = token.split('.', 2);
-      // Hashes of what was compared: how far two differ is of no use to anybody.
+      // Compares hashes of the hashes, so that the time of the comparison reveals nothing.
       return /^[\da-f-]{36}$/.test(id) && hashesOf(id).some((own) => hashesOf(own)[0] === hashesOf(secret)[0]) ? id : undefined;
     },
   };
@@ -58,7 +61,7 @@ function createSend(context: ExtensionContext, mail: Mail): DeliveryHandler {
     const { tenant } = await brandingOf(tid, clientId);
     if (!tenant) return;
     const isTaken = (await directory.forTenant(tid).users.findByUserName(email)) !== undefined;
-    // The mail contains no text of the form, because a stranger may have posted it.
+    // The mail contains no text of the form, because an attacker may have posted it.
     const values = { tenant: tenant.name, time: utcTime(new Date(expiresAt)) };
     const name = isTaken ? 'exists' : 'register';
     const text = (key: string) => ({ key: `sign-in.mail.${key}`, values });

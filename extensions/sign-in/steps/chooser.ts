@@ -1,4 +1,4 @@
-/** The account chooser: go on as who is signed in, as a linked account, or as somebody who signed in here before. */
+/** Account chooser: continues as the signed-in user, as a linked account, or as an account that signed in here before. */
 import type { Context } from 'koa';
 import { type Account, type ExtensionContext, formField, type Interaction, redirectByGet, shownName } from '../../../lib/extension-door.js';
 import type { Steps } from './steps.js';
@@ -24,10 +24,10 @@ export function createChooser({ signIn: { interactions } }: ExtensionContext, { 
   };
 
   return {
-    /** False when there is none to choose. */
+    /** Shows the chooser. Returns false if there is no account to choose. */
     show,
 
-    /** Goes on as the account that was chosen, or answers the one whose password is wanted first. */
+    /** Continues as the chosen account. Returns the account if it needs its password first. */
     async choose(ctx: Context, interaction: Interaction): Promise<Account | undefined> {
       const forgotten = formField(ctx, 'forget');
       if (forgotten !== '') {

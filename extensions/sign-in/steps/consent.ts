@@ -1,4 +1,4 @@
-/** What a client asks for, to be allowed or refused by the user. */
+/** Consent: the user allows or refuses the scopes that a client requests. */
 import type { Context } from 'koa';
 import { type ExtensionContext, formField, IdpError, type Interaction, redirectByGet, shownName } from '../../../lib/extension-door.js';
 import type { Steps } from './steps.js';
@@ -22,7 +22,7 @@ export function createConsentStep(
         ...form(ctx, interaction, '/consent'),
         scopes,
         ...(isMore && { isMore }),
-        // Whoever acts as somebody else goes back to be themselves first.
+        // An impersonator cannot change the account: the impersonation must end first.
         ...(interaction.act ? {} : { other: url(interaction, '/accounts') }),
         personName: shownName(person),
         userName: person.user.userName,
@@ -31,7 +31,7 @@ export function createConsentStep(
     },
 
     async decide(ctx: Context, interaction: Interaction): Promise<void> {
-      // Who has not seen what is asked for cannot have allowed it.
+      // A user who has not seen the scopes cannot have allowed them.
       if (interaction.prompt !== 'consent') return redirectByGet(ctx, url(interaction));
       const isAllowed = formField(ctx, 'decision') === 'allow';
       redirectByGet(ctx, await (isAllowed ? interactions.allow(ctx, interaction) : interactions.abort(ctx, interaction)));

@@ -1,4 +1,4 @@
-/** The pages that ask who signs in: the one for a name, and the one for the password of a name. */
+/** Pages for the name and for the password of a user. */
 import type { Context } from 'koa';
 import {
   cleanText,
@@ -22,7 +22,7 @@ export function createIdentifySteps(context: ExtensionContext, { form, page, url
     signIn: { interactions, current },
   } = context;
 
-  /** With the words of its key, in each language. */
+  /** Returns a button with the texts of its label in each language. */
   const labelled = ({ idp, label, script }: SignInButton) => ({
     idp,
     ...(script && { script }),
@@ -38,7 +38,7 @@ export function createIdentifySteps(context: ExtensionContext, { form, page, url
     return {
       page: 'identifier',
       ...form(ctx, interaction, '/identifier'),
-      // Where there is neither a password nor a button, a method may know the name.
+      // Without password and buttons, a sign-in method may still know the name.
       ...(password || buttons.length === 0 ? {} : { isElsewhere: true }),
       ...present({ create }),
       ...(buttons.length > 0 ? { others: { action: url(interaction, '/method'), buttons: buttons.map(labelled) } } : {}),
@@ -55,7 +55,7 @@ export function createIdentifySteps(context: ExtensionContext, { form, page, url
       ...more,
     }) as PageView<'password'>;
 
-  /** Returns who is signed in completely, and the one organisation that is asked for, where they have no account. Other sign-ins are not shown. */
+  /** Returns the completely signed-in user and the one requested organisation, if the user has no account there. Other sign-ins are not shown. */
   async function outsideOf(ctx: Context, interaction: Interaction): Promise<PageView<'identifier'>['outside']> {
     const { oid, tids: [tid, ...others] = [] } = interaction;
     if (oid === undefined || tid === undefined || others.length > 0) return undefined;

@@ -1,4 +1,4 @@
-/** The choice among the organisations that one password signs in to: last used first, to be searched when there are many. */
+/** Choice among the organisations that one password signs in to. The last used one comes first. With many, the page has a search. */
 import type { Context } from 'koa';
 import {
   type Account,
@@ -12,11 +12,11 @@ import {
 import type { OrganisationChoice, PageView } from '../view-models.js';
 import type { Steps } from './steps.js';
 
-/** From so many on, the page has a search. */
+/** Number of organisations from which the page has a search. */
 const SEARCHED_FROM = 8;
-/** More do not fit into a form that has each of them. */
+/** Maximum number of organisations in the search, because the form contains each of them. */
 const SEARCHED_TO = 400;
-/** Characters of the value of a choice: an id, a time and a token. */
+/** Maximum characters of the value of a choice: an id, a time and a token. */
 const LONGEST_CHOICE = 128;
 
 export function createOrganisationStep({ directory, http: { csrf }, signIn: { interactions } }: ExtensionContext, { form }: Steps) {
@@ -29,7 +29,7 @@ export function createOrganisationStep({ directory, http: { csrf }, signIn: { in
     userName: person.user.userName,
   });
 
-  /** The account of a choice, as long as the proof stays what it was. */
+  /** Returns the account of a choice, while its proof is valid. */
   async function chosen(ctx: Context, interaction: Interaction, choice: string): Promise<Chosen | undefined> {
     const [oid = '', provenAt = '', token] = choice.split('.');
     const account = /^\d{1,15}$/.test(provenAt) ? await accounts.findByOid(oid) : undefined;
@@ -68,13 +68,13 @@ export function createOrganisationStep({ directory, http: { csrf }, signIn: { in
   return {
     chosen,
 
-    /** @param provenAt when the password was proven. */
+    /** Returns the page with all accounts. @param provenAt time of the proof by the password */
     async view(ctx: Context, interaction: Interaction, given: readonly Account[], provenAt: Date): Promise<PageView<'organisation'>> {
       const all = await Promise.all(given.map(async (account) => ({ account, proof: await credentials.proofOf(account, provenAt) })));
       return viewOf(ctx, interaction, all, formField(ctx, 'identifier').trim());
     },
 
-    /** Those that fit what the person looks for; undefined when none of them holds any more. */
+    /** Returns the page with the organisations that match the search; undefined if none of the choices is valid any more. */
     async search(ctx: Context, interaction: Interaction): Promise<PageView<'organisation'> | undefined> {
       const values = formField(ctx, 'all', SEARCHED_TO * LONGEST_CHOICE)
         .split(',')
@@ -91,5 +91,5 @@ interface Chosen {
   readonly proof: Proof;
 }
 
-/** Whoever proved the password may choose this account, in this sign-in, as long as the proof stays what it is. */
+/** Returns the subject of the token of a choice: this account, in this sign-in, while the proof stays the same. */
 const choiceOf = ({ uid }: Interaction, oid: string, { at, credentials }: Proof): string => `choice ${uid} ${oid} ${at} ${credentials}`;

@@ -1,4 +1,4 @@
-/** The form of the password page: what is typed is tried, and signs in, or leads to the choice of an organisation. */
+/** Form of the password page: signs the user in, or leads to the choice of an organisation. */
 import type { Context } from 'koa';
 import { type Account, type ExtensionContext, formField, type Interaction } from '../../../lib/extension-door.js';
 import type { Attempts } from '../attempts.js';
@@ -20,7 +20,7 @@ export function createPasswordStep(context: ExtensionContext, { attempts, steps,
   const { page, signIn } = steps;
   const tryPassword = createPasswordAttempt(context, attempts);
 
-  /** Returns the accounts that the password and their account links open now. */
+  /** Returns the accounts that the password and their account links sign in to now. */
   async function admitted(accounts: readonly Account[]): Promise<readonly Account[]> {
     const isAdmitted = await Promise.all(accounts.map((account) => directory.means.admits(account, { kind: 'password' })));
     return accounts.filter((_, index) => isAdmitted[index]);

@@ -1,4 +1,4 @@
-/** What every step of a sign-in does: whose page it is, whether a form came from it, and where it goes on. */
+/** Common part of every step of a sign-in: its page, its form, and where the sign-in continues. */
 import type { Context } from 'koa';
 import { type ExtensionContext, type Interaction, type PostForm, type Proof, present, redirectByGet } from '../../../lib/extension-door.js';
 import { type Addition, type Surroundings, show } from '../show.js';
@@ -38,16 +38,16 @@ export function createSteps(context: ExtensionContext) {
     };
   };
 
-  /** Names no account: people type passwords where names belong. */
+  /** Logs a refusal without the account, because users type passwords into the field for the name. */
   const refused = (ctx: Context, { client }: Interaction, reason: string, tenant?: string): void =>
     logger.info({ requestId: context.http.requestId(ctx), reason, client: client.id, tenant }, 'sign-in refused');
 
   return {
-    /** The path that all steps begin with. */
+    /** Path at which all steps start. */
     base: `${own}/interaction/:uid`,
     url,
     surroundings,
-    /** What each form has. */
+    /** Returns the members that each form has. */
     form: (ctx: Context, interaction: Interaction, step: string) => ({
       action: url(interaction, step),
       csrf: csrf.token(ctx, interaction.uid),
@@ -62,13 +62,13 @@ export function createSteps(context: ExtensionContext) {
       await show(ctx, context, view, environment);
     },
 
-    /** Signs in as the user whose password was right; from the identifier again when that was too long ago to hold. */
+    /** Signs the user of the password in. Restarts at the identifier if the proof has expired. */
     async signIn(ctx: Context, interaction: Interaction, oid: string, proof: Proof): Promise<void> {
       const target = await interactions.signIn(ctx, interaction, { oid, amr: ['pwd'], idp: 'local', proof });
       redirectByGet(ctx, target ?? `${url(interaction)}?restart=yes`);
     },
 
-    /** Returns the route of a step's form. A step works during an impersonation too, so that an impersonator gets to the application. */
+    /** Returns the route of a step's form. A step also works during an impersonation, so that an impersonator can sign in to the application. */
     posted: (take: PostForm<Interaction>['take']): PostForm<Interaction> => ({
       whileImpersonating: true,
       open: (ctx) => interactions.load(ctx),

@@ -7,10 +7,10 @@ export type Texts = Readonly<Record<TextKey, string>>;
 
 type PlaceholdersOf<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | PlaceholdersOf<Rest> : never;
 
-/** The names that a text wants values for. */
+/** Names of the placeholders of a text. */
 export type Placeholder<Key extends TextKey> = PlaceholdersOf<(typeof en)[Key]>;
 
 type ScopeText = Extract<TextKey, `scope.${string}`>;
 
-/** Tells whether a scope has a text of its own, given `scope.` and its name. */
+/** Whether a scope has a text of its own, by `scope.` and its name. */
 export const isScopeText = (key: string): key is ScopeText => key.startsWith('scope.') && Object.hasOwn(en, key);

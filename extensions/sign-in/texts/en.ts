@@ -1,4 +1,4 @@
-/** The English texts; their keys and placeholders are the type of every other catalogue. */
+/** English texts. Their keys and placeholders are the type of every other catalogue. */
 export const en = {
   language: 'Language',
   reference: 'Reference',

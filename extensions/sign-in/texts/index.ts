@@ -1,4 +1,4 @@
-/** The texts of the pages. */
+/** Texts of the pages. */
 
 export type { Locale } from '../../../lib/extension-door.js';
 export { isScopeText } from './catalogue.js';

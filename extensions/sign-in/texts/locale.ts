@@ -1,6 +1,6 @@
 import { type LanguageSources, type Locale, wantedLocale } from '../../../lib/extension-door.js';
 
-/** The pages' languages, by their own names. */
+/** Names of the languages, each in its own language. */
 export const localeNames: Readonly<Record<Locale, string>> = {
   en: 'English',
   nb: 'Norsk bokmål',
@@ -12,6 +12,6 @@ export const localeNames: Readonly<Record<Locale, string>> = {
 
 export const locales = Object.keys(localeNames) as readonly Locale[];
 
-/** The first of the languages that is wanted, in the order of the sources; the first of all when none is. */
+/** Returns the first requested language that is available, in the order of the sources. Without one, returns the first available language. */
 export const negotiateLocale = (sources: LanguageSources, available: readonly Locale[] = locales): Locale =>
   wantedLocale(sources, available) ?? available[0] ?? 'en';

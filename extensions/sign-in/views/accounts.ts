@@ -1,4 +1,4 @@
-/** Which of the accounts that this browser knows to go on as. */
+/** Account chooser: the accounts that this browser knows. */
 import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { cancelButton, person } from './parts/form.js';

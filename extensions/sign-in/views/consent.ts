@@ -1,4 +1,4 @@
-/** What an application of somebody else's may know and do. */
+/** Consent: what an application may know and do. */
 import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { person } from './parts/form.js';
@@ -6,7 +6,7 @@ import { hiddenFields } from './parts/hidden-fields.js';
 import type { PageContent, PageContext } from './parts/layout.js';
 import { scopeList } from './parts/scope-list.js';
 
-/** What the application says of itself. It opens beside the question, which stays. */
+/** Returns what the application says about itself. Its links open in a new window, so that the question stays. */
 function aboutClient({ text, frame: { client } }: PageContext): Html | false {
   if (!client) return false;
   const { name, uri, policyUri, termsUri } = client;

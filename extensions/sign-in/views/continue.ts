@@ -1,10 +1,10 @@
-/** Hands fields over to another address: the form_post response mode, and sign-out without a question. */
+/** Page that posts fields to another address: the form_post response mode, and sign-out without a question. */
 import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { hiddenFields } from './parts/hidden-fields.js';
 import type { PageContent, PageContext } from './parts/layout.js';
 
-/** Taken from the prototype: a field may be named `submit`. */
+/** Takes `submit` from the prototype, because a field may have the name `submit`. */
 const submitScript = 'HTMLFormElement.prototype.submit.call(document.querySelector("form"))';
 
 /** @see OAuth 2.0 Form Post Response Mode §2 */

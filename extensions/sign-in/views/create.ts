@@ -1,4 +1,4 @@
-/** Creating an account. */
+/** Page that creates an account. */
 import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { cancelButton, field, problemList, problemSummary } from './parts/form.js';

@@ -1,4 +1,4 @@
-/** A request that cannot be answered by a redirect. */
+/** Page about a request that cannot be answered by a redirect. */
 import { type Html, html } from '../../../lib/extension-door.js';
 import type { DeveloperDetail, PageView } from '../view-models.js';
 import { buttonLink, failure, wayBack } from './notice.js';

@@ -1,4 +1,4 @@
-/** A sign-in that was left for too long. */
+/** Page about an expired sign-in. */
 import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { buttonLink, failure, wayBack } from './notice.js';

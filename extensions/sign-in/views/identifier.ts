@@ -1,4 +1,4 @@
-/** Who signs in, or where. */
+/** First page of a sign-in: asks for a name, or for another way to sign in. */
 import { type Html, html, present } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { cancelButton, field, problemSummary } from './parts/form.js';
@@ -43,7 +43,7 @@ ${cancelButton(view, context)}
   };
 }
 
-/** The scripts of the buttons, each in a scope of its own. */
+/** Returns the scripts of the buttons, each in its own scope. */
 function identifierScript({ others }: PageView<'identifier'>): string | undefined {
   const sources = new Set(others?.buttons.flatMap(({ script }) => script?.source ?? []));
   return sources.size === 0 ? undefined : [...sources].map((source) => `{${source}}`).join('\n');

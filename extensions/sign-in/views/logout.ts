@@ -1,4 +1,4 @@
-/** Whether to end the session, asked when the request to do so does not prove that the person meant it. */
+/** Page that asks whether to sign out, because the request does not prove that the user wants it. */
 import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { hiddenFields } from './parts/hidden-fields.js';

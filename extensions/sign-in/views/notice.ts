@@ -1,4 +1,4 @@
-/** The shape of a page that says something rather than asks. */
+/** Pages that state something and ask for nothing. */
 import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { warningMark } from './parts/icons.js';
@@ -11,7 +11,7 @@ interface Notice {
   readonly more?: Html | readonly (Html | false)[] | false;
 }
 
-/** A page about something that went wrong. */
+/** Returns a page about a failure. */
 export const failure = ({ title, message, icon = warningMark, more }: Notice): PageContent => ({
   title,
   mark: { icon, problem: true },
@@ -22,11 +22,11 @@ export const failure = ({ title, message, icon = warningMark, more }: Notice): P
 
 export const buttonLink = (href: string, label: string): Html => html`<a class="button" href="${href}">${label}</a>`;
 
-/** Back to the application, if it is known where that is. */
+/** Returns the link back to the application, if its address is known. */
 export const wayBack = (uri: string | undefined, { text, frame }: PageContext): Html | false =>
   uri !== undefined && buttonLink(uri, frame.client ? text('back', { client: frame.client.name }) : text('back.plain'));
 
-/** What people do for themselves alone, while somebody acts as somebody else. */
+/** Page for actions that are not possible during an impersonation. */
 export const impersonationView = (_view: PageView<'impersonation'>, { text, frame: { impersonation } }: PageContext): PageContent => ({
   ...failure({
     title: text('acting.title'),

@@ -1,4 +1,4 @@
-/** Which of a person's organisations to sign in to. */
+/** Choice of the organisation to sign in to. */
 import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { cancelButton, field, person, problemSummary } from './parts/form.js';
@@ -29,7 +29,7 @@ ${cancelButton(view, context)}
   };
 }
 
-/** Before the choices, so that Enter presses its button. */
+/** Returns the search. It comes before the choices, so that Enter presses its button. */
 const search = ({ find, choices }: PageView<'organisation'>, context: PageContext): Html | false =>
   find !== undefined &&
   html`${hiddenFields({ all: find.all })}

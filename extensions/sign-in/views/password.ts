@@ -1,4 +1,4 @@
-/** The password of the account named before. */
+/** Page for the password of the named account. */
 import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { cancelButton, field, person, problemSummary } from './parts/form.js';

@@ -1,4 +1,4 @@
-/** The session is over; applications that have to hear it from the browser are told by frames. */
+/** Page after a sign-out. Frames notify the applications with front-channel logout. */
 import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { buttonLink, wayBack } from './notice.js';
@@ -6,8 +6,8 @@ import { doneMark } from './parts/icons.js';
 import type { PageContent, PageContext } from './parts/layout.js';
 
 /**
- * Goes on, or tells which applications did not answer, when all frames are there or three seconds are over. A frame that is elsewhere than in this
- * origin has answered; what it said cannot be seen.
+ * Continues, or lists the applications that did not answer, when all frames have loaded or after three seconds. A frame of another origin has answered;
+ * its answer cannot be read.
  */
 const framesScript = `(function () {
   var frames = document.querySelectorAll('iframe');
@@ -52,7 +52,7 @@ export function signedOutView(
 ${frames.length + unanswered.length > 0 && list}
 ${next === undefined ? wayBack(returnUrl, context) : html`<div data-way>${buttonLink(next, text('continue.submit'))}</div>`}
 ${frames.map(({ uri, name }) => html`<iframe src="${uri}" title="${name}" sandbox="allow-scripts allow-same-origin" hidden></iframe>`)}</div>`,
-    // The script goes on by itself; a browser that obeyed both would call the next page twice.
+    // The script continues by itself. A browser that also obeyed the refresh would request the next page twice.
     ...(next === undefined ? {} : { goesOn: { to: next, afterSeconds: 5 } }),
     ...(frames.length > 0 ? { script: framesScript } : {}),
   };

@@ -1,4 +1,4 @@
-/** A store does not answer, or there is more work than the service takes. */
+/** Page for an unavailable store, or for more requests than the service can handle. */
 import type { PageView } from '../view-models.js';
 import { failure } from './notice.js';
 import type { PageContent, PageContext } from './parts/layout.js';

@@ -1,4 +1,4 @@
-/** For whoever has just started the service: never in production. */
+/** Page for developers who have just started the service. Never shown in production. */
 import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import type { PageContent, PageContext } from './parts/layout.js';

@@ -1,4 +1,4 @@
-/** A link to a sign-in that this browser knows nothing of: what it was, if it ever was, is not told. */
+/** Page for a link to a sign-in that this browser does not know. It does not say whether the sign-in exists. */
 import type { PageView } from '../view-models.js';
 import { failure } from './notice.js';
 import type { PageContent, PageContext } from './parts/layout.js';

@@ -5,13 +5,13 @@ import { initials, type PageContext } from './layout.js';
 import { revealButton } from './reveal.js';
 
 /**
- * What is wrong with no field of the form: read out when the page opens, and it has the focus. What is wrong with one field is said beside
- * that field, which has the focus: once.
+ * Returns a problem that belongs to no field. Screen readers read it when the page opens, and it has the focus. The problem of one field stands beside the
+ * field, which has the focus, so that it is read once.
  */
 export const problemSummary = (message: string | undefined): Html | false =>
   message !== undefined && html`<div class="alert" role="alert" tabindex="-1" autofocus>${alertIcon}<p>${message}</p></div>`;
 
-/** Several fields at fault, each with a link to it. */
+/** Returns a list of links to several invalid fields. */
 export function problemList(messages: ReadonlyMap<string | undefined, string>): Html | false {
   if (messages.size < 2) return false;
   const items = [...messages].map(([name, message]) => html`<li><a href="#${name}">${message}</a></li>`);
@@ -19,7 +19,7 @@ export function problemList(messages: ReadonlyMap<string | undefined, string>): 
 }
 
 /**
- * The user name under which password managers save the password: a field of the form, or a value, which is posted if it has a `name`.
+ * User name under which password managers save the password: a field of the form, or a value, which is posted if it has a `name`.
  * @see https://www.chromium.org/developers/design-documents/create-amazing-password-forms
  */
 type UserName = { readonly field: string } | { readonly value: string; readonly name?: string };
@@ -27,11 +27,11 @@ type UserName = { readonly field: string } | { readonly value: string; readonly 
 interface CommonField {
   readonly name: string;
   readonly label: string;
-  /** What is wrong with it. */
+  /** Problem of the field. */
   readonly problem?: string | undefined;
   readonly isOptional?: boolean;
   readonly autofocus: boolean;
-  /** Attributes of its own. */
+  /** Further attributes of the input. */
   readonly attributes?: Html;
 }
 
@@ -46,7 +46,7 @@ const userNameInput = ({ value, name }: Extract<UserName, { value: string }>): H
   html`<input class="off-screen" type="text"${name !== undefined && html` name="${name}"`} value="${value}" autocomplete="username" readonly tabindex="-1" aria-hidden="true">
 `;
 
-/** A labelled input with its problem. The input of a user name comes before a password. Scripts add a button that shows the password. */
+/** Returns a labelled input with its problem. The input of a user name comes before a password. Scripts add a button that shows the password. */
 export function field(of: Field, { text }: PageContext): Html {
   const { name, label, type, autocomplete, problem, isOptional = false, autofocus, attributes } = of;
   const value = of.type === 'text' ? of.value : undefined;
@@ -60,19 +60,19 @@ ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${
 </div>`;
 }
 
-/** Leaves the sign-in, without JavaScript and whatever is filled in. */
+/** Returns the button that cancels the sign-in, without JavaScript and with incomplete fields. */
 export const cancelButton = ({ cancel }: { readonly cancel?: string }, { text }: PageContext): Html | false =>
   cancel !== undefined &&
   html`<button class="text-link centred" type="submit" formaction="${cancel}" formnovalidate>${text('cancel')}</button>`;
 
-/** A name that may be long and without spaces, such as an e-mail address: it breaks after its punctuation. */
+/** Returns a name that may be long and without spaces, such as an e-mail address. It breaks after punctuation. */
 const breakable = (name: string): Html =>
   html`<bdi>${name.split(/(?<=[@._+-])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}</bdi>`;
 
-/** A name, with lines below it. A line that says the same as one above it is left out. */
+/** Returns a name with lines below it, without lines that repeat one above. */
 export const entry = (name: string, lines: readonly string[] = []): Html =>
   html`<span class="who"><strong>${breakable(name)}</strong>${[...new Set(lines)].filter((line) => line !== name).map((line) => html`<span>${breakable(line)}</span>`)}</span>`;
 
-/** An account: initials before the name. The initials of an address are those of the part before the `@`. */
+/** Returns an account: initials before the name. The initials of an address are those of the part before the `@`. */
 export const person = (name: string, lines: readonly string[] = []): Html =>
   html`<span class="person"><span class="avatar" aria-hidden="true">${initials(name.split('@', 1)[0] || name)}</span>${entry(name, lines)}</span>`;

@@ -4,7 +4,7 @@ import type { Fields } from '../../view-models.js';
 export const hiddenFields = (fields: Fields): Html[] =>
   Object.entries(fields).flatMap(([name, values]) =>
     [values].flat().map((value) =>
-      // Browsers send a value of their own for a hidden input of that name. @see HTML §4.10.22.4
+      // Browsers replace the value of a hidden input with this name. @see HTML §4.10.22.4
       name.toLowerCase() === '_charset_'
         ? html`<textarea name="${name}" hidden>\n${value}</textarea>`
         : html`<input type="hidden" name="${name}" value="${value}">`,

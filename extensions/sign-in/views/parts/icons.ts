@@ -1,4 +1,4 @@
-/** Line icons, drawn on a 24 px grid; decoration only. */
+/** Line icons on a 24 px grid, for decoration only. */
 import { Html } from '../../../../lib/extension-door.js';
 
 const icon = (size: number, paths: string): Html =>

@@ -1,4 +1,4 @@
-/** What all pages share: the document, the card's head, the footer. */
+/** Layout of all pages: the document, the head of the card, the footer. */
 import { Html, html } from '../../../../lib/extension-door.js';
 import { brandStyle, imageUrl } from '../../branding.js';
 import { canvases, styleSheet } from '../../styles.js';
@@ -8,43 +8,43 @@ import { hiddenFields } from './hidden-fields.js';
 import { globeIcon } from './icons.js';
 import { revealScript } from './reveal.js';
 
-/** What a view has at hand besides its model. */
+/** Input of a view in addition to its model. */
 export interface PageContext {
   readonly text: Translate;
   readonly frame: PageFrame;
 }
 
-/** What a view makes of its model. */
+/** Content that a view returns. */
 export interface PageContent {
-  /** The page's heading. */
+  /** Heading of the page. */
   readonly title: string;
-  /** Under the heading, above the names of the client and the tenant. */
+  /** Text under the heading, above the names of the client and the tenant. */
   readonly lead?: string;
-  /** Stands for the state of the page; absent: the client's logo or monogram. */
+  /** Mark for the state of the page. Absent: the client's logo or monogram. */
   readonly mark?: { readonly icon: Html; readonly problem: boolean };
-  /** The page reports a problem, and its document title says so. */
+  /** Whether the page reports a problem, which its document title says. */
   readonly problem: boolean;
-  /** Something went wrong that the log tells more about: the frame's reference is shown. */
+  /** Whether the page shows the reference of the request, because the log has details about the failure. */
   readonly showReference?: boolean;
   readonly body: Html;
-  /** Where a browser without scripts goes on by itself, after so many seconds. */
+  /** Address to which a browser without scripts continues, and after how many seconds. */
   readonly goesOn?: { readonly to: string; readonly afterSeconds: number };
-  /** Has a password, which can be looked at. */
+  /** Whether the page has a password with a button that shows it. */
   readonly hasPassword?: boolean;
-  /** Runs once the whole page is there; its hash is in the page's policy. */
+  /** Script that runs after the page has loaded. The page's policy contains its hash. */
   readonly script?: string;
 }
 
-/** Up to two letters that stand for a name; its first character when it has none. */
+/** Returns up to two letters for a name, or its first character if it has no letters. */
 export function initials(name: string): string {
   const words = name.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
   return (words.length === 0 ? [name.trim()] : words.slice(0, 2)).map((word) => [...word][0]?.toUpperCase()).join('');
 }
 
-/** The picture that names whose page it is. */
+/** Returns the address of the logo. */
 export const frameLogo = ({ branding }: PageFrame): string | undefined => imageUrl(branding?.logoUri);
 
-/** The icon of the browser's tab. */
+/** Returns the address of the browser tab's icon. */
 export const frameIcon = ({ branding }: PageFrame): string | undefined => imageUrl(branding?.faviconUri);
 
 function renderMark({ mark }: PageContent, frame: PageFrame): Html | false {
@@ -85,7 +85,7 @@ function footer({ showReference }: PageContent, context: PageContext): Html | fa
   return (reference || additions || languages) && html`<footer>${reference}${additions}${languages}</footer>`;
 }
 
-/** The names of the client and the tenant, as far as the heading does not say them. */
+/** Returns the names of the client and the tenant that the heading does not contain. */
 const unsaidNames = ({ title, lead = '' }: PageContent, { client, tenant }: PageFrame): string[] =>
   [client?.name, tenant?.name].filter((name) => name !== undefined && !`${title} ${lead}`.includes(name)) as string[];
 
@@ -94,13 +94,13 @@ function documentTitle(content: PageContent, { text, frame }: PageContext): stri
   return content.problem ? text('problemTitle', { title }) : title;
 }
 
-/** All that runs on a page, each in a scope of its own. */
+/** Returns all scripts of a page, each in its own scope. */
 export function scriptOf({ hasPassword = false, script }: PageContent): string | undefined {
   const sources = [...(hasPassword ? [revealScript] : []), ...(script === undefined ? [] : [script])];
   return sources.length < 2 ? sources[0] : sources.map((source) => `{${source}}`).join('\n');
 }
 
-/** Who acts as whom, on top of everything. */
+/** Returns the banner that names the impersonator and the impersonated user. */
 const impersonationBanner = ({ text, frame: { impersonation } }: PageContext): Html | false =>
   impersonation !== undefined &&
   html`<header class="acting"><p>${text('acting.banner', { actor: impersonation.actor, user: impersonation.user })}</p>${
@@ -108,7 +108,7 @@ const impersonationBanner = ({ text, frame: { impersonation } }: PageContext): H
   }</header>
 `;
 
-/** The whole document. */
+/** Returns the whole document. */
 export function layout(content: PageContent, context: PageContext): Html {
   const { frame } = context;
   const names = unsaidNames(content, frame);

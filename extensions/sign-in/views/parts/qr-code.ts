@@ -2,12 +2,12 @@
 import { encode } from 'uqr';
 import { type Html, html } from '../../../../lib/extension-door.js';
 
-/** Modules of the quiet zone around it. @see ISO/IEC 18004 §6.3.8 */
+/** Modules of the quiet zone around the code. @see ISO/IEC 18004 §6.3.8 */
 const QUIET = 4;
 
 export function qrCode(content: string, label: string): Html {
   const { data, size } = encode(content, { ecc: 'M', border: QUIET });
-  // A stretch of dark modules at a time.
+  // Draws each run of dark modules as one rectangle.
   const dark = data.flatMap((row, y) =>
     row.flatMap((isDark, x) => {
       if (!isDark || row[x - 1]) return [];

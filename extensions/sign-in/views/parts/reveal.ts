@@ -1,11 +1,11 @@
-/** Passwords that can be looked at, where scripts run: without them the button is not there. */
+/** Button that shows a password. It needs scripts, and is absent without them. */
 import { type Html, html } from '../../../../lib/extension-door.js';
 import { eyeIcon } from './icons.js';
 
 export const revealButton = (field: string, label: string): Html =>
   html`<button class="reveal" type="button" hidden aria-controls="${field}" aria-pressed="false" aria-label="${label}">${eyeIcon}</button>`;
 
-/** Hides what it showed before that is sent, because browsers offer to remember what was sent as text. */
+/** Hides a shown password before it is sent, because browsers offer to save fields that are sent as text. */
 export const revealScript = `document.querySelectorAll('.reveal').forEach(function (button) {
   var input = document.getElementById(button.getAttribute('aria-controls'));
   function show(isShown) {

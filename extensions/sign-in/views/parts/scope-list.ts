@@ -1,11 +1,11 @@
-/** What an application may do, in words. */
+/** List of the scopes that an application requests, in words. */
 import { type Html, html } from '../../../../lib/extension-door.js';
 import { isScopeText } from '../../texts/index.js';
 import type { ConsentScope } from '../../view-models.js';
 import { checkIcon } from './icons.js';
 import type { PageContext } from './layout.js';
 
-/** The words of the page, else of who declared the scope: in the page's language, else in English, else in whichever there is. */
+/** Returns the text of a scope: the page's own text, else the text of the declarer, in the page's language, else in English, else in any other. */
 function scopeText({ name, description, api }: ConsentScope, { text, frame }: PageContext): string {
   const key = `scope.${name}`;
   if (isScopeText(key)) return text(key);

@@ -1,4 +1,4 @@
-/** Words that the sign-in forms share. */
+/** Texts that several sign-in forms share. */
 import type { Problem } from '../../view-models.js';
 import type { PageContext } from './layout.js';
 

@@ -1,4 +1,4 @@
-/** A page of an extension. */
+/** Page of an extension. */
 import { type Html, html, present } from '../../../../lib/extension-door.js';
 import type { PageView, PartModel } from '../../view-models.js';
 import { cancelButton, entry, field, person, problemList, problemSummary } from './form.js';
@@ -11,7 +11,7 @@ import { scopeList } from './scope-list.js';
 export function extensionView({ title, lead, problem, form, parts, script }: PageView<'view'>, context: PageContext): PageContent {
   const fields = parts.filter((part) => part.part === 'field');
   const wrong = new Map(fields.flatMap((part) => (part.problem === undefined ? [] : [[part.name, part.problem]])));
-  // The first that is wrong has the focus, else the first.
+  // The first invalid field has the focus; without one, the first field.
   const [atFault] = wrong.keys();
   const focused = problem === undefined ? (atFault ?? fields[0]?.name) : undefined;
   const inner = html`${problemSummary(problem)}${problem === undefined && problemList(wrong)}
