@@ -1,6 +1,6 @@
 /**
- * The pages of two mailed links: one proves an e-mail address, and one lets the former address stop the change. In the browser that asked, the proof needs
- * a button. In any other browser it needs a sign-in to the account, because the owner of the mailbox may not be the owner of the account.
+ * Pages of two mailed links: one proves an e-mail address, the other lets the former address stop the change. In the browser that requested the change,
+ * the proof needs a button. In any other browser it needs a sign-in to the account, because the owner of the mailbox may not be the owner of the account.
  */
 import type { Context } from 'koa';
 import {
@@ -38,7 +38,7 @@ export function emailLinkRoutes(router: ExtensionRouter, context: ExtensionConte
   const pathOf = (ctx: Context): string => `${own}/email/${String(ctx.params.token)}`;
   const lookOf = ({ tenant, clientId }: OpenedEmailProof) => brandingOf(tenant.id, clientId);
 
-  /** Whether the browser speaks for the account: it asked for the proof, or the person of the account is signed in. */
+  /** Whether the browser acts for the account: it requested the proof, or the user of the account is signed in. */
   const isTheirs = async (
     ctx: Context,
     { requestId: changeId, ref }: OpenedEmailProof,
@@ -104,10 +104,10 @@ export function emailLinkRoutes(router: ExtensionRouter, context: ExtensionConte
   });
 }
 
-/** The states in which the former address can stop the change, even if the account cannot sign in now. */
+/** States in which the former address can stop the change, even if the account cannot sign in now. */
 const stoppable: ReadonlySet<EmailProofState> = new Set(['pending', 'taken', 'unavailable']);
 
-/** The link to the former address. It works without a sign-in, and does not show the new address. */
+/** Pages of the link that is mailed to the former address. It works without a sign-in, and does not show the new address. */
 export function stopLinkRoutes(router: ExtensionRouter, context: ExtensionContext): void {
   const {
     service: { own, url, logger },
@@ -147,7 +147,7 @@ export function stopLinkRoutes(router: ExtensionRouter, context: ExtensionContex
     },
     async over(ctx, opened) {
       const { state, tenant, clientId } = opened;
-      // A newer change has a link of its own, in a newer mail.
+      // A newer change has its own link, in a newer mail.
       const name = state === 'stopped' || state === 'used' || state === 'expired' ? state : 'replaced';
       const page = { title: `passwords.stop.${name}.title`, status: state === 'stopped' ? 200 : 410 };
       await view(ctx, {

@@ -1,6 +1,6 @@
 /**
- * “Forgotten password?”: a page of the sign-in that asks for a name, and tells nothing of it. The form goes into the queue, and the name is looked up there,
- * so that neither what is answered nor how long it takes depends on whether there is such a user.
+ * “Forgotten password?”: a page of the sign-in that asks for a name and reveals nothing about it. The form is enqueued, and the delivery looks up the
+ * name. So neither the answer nor its time depends on whether the user exists.
  */
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
@@ -21,24 +21,24 @@ import {
 import { LOOK_UP, type ResetRequest, resetBrowsers, resetRequests } from './records.js';
 import type { Throttle } from './throttle.js';
 
-/** Where the password page posts to. */
+/** Returns the path to which the password page posts. */
 export const forgottenPath = (own: string, uid: string): string => `${own}/interaction/${uid}/forgotten`;
 
-/** Characters of what is typed. */
+/** Maximum number of characters of a field. */
 const LONGEST = 320;
 const LONGEST_ORGANISATION = 200;
 
 const nothing: Typed = { identifier: '' };
 
 interface Problem {
-  /** The problem of the identifier. */
+  /** Problem of the identifier. */
   readonly problem?: Text;
-  /** The problem of the form as a whole. */
+  /** Problem of the whole form. */
   readonly general?: Text;
   readonly status?: number;
 }
 
-/** What the person typed. */
+/** Values that the user typed. */
 interface Typed {
   readonly identifier: string;
   /** Name of the organisation of the account. Needed because only three accounts with the identifier get a link. */
@@ -143,7 +143,7 @@ export function forgottenRoutes(router: ExtensionRouter, context: ExtensionConte
   });
 }
 
-/** Enqueues the look-up of a name, and begins it after the answer. */
+/** Enqueues the look-up of a name, and starts it after the answer. */
 async function enqueue(ctx: Context, context: ExtensionContext, interaction: Interaction, typed: Required<Typed>): Promise<void> {
   const {
     records: { artifact },

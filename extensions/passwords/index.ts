@@ -1,4 +1,4 @@
-/** Passwords that were forgotten, e-mail addresses that are proven, and mails about changes to an account. */
+/** Forgotten passwords, proofs of e-mail addresses, and mails about changes to an account. */
 import type { Extension } from '../../lib/extension-door.js';
 import { emailLinkRoutes, stopLinkRoutes } from './email-link.js';
 import { forgottenPath, forgottenRoutes } from './forgotten.js';

@@ -1,6 +1,6 @@
 /**
- * The mails of this extension. They contain no name of the person, no user name and no address, because a stranger may have typed these on the page that asks
- * for the mail. A reset link that an administrator has sent is the exception.
+ * Mails of this extension. They contain no name of the person, no user name and no address, because an attacker may have typed these on the page that
+ * sends the mail. A reset link that an administrator sends is the exception.
  */
 import {
   type DueLink,
@@ -24,7 +24,7 @@ interface About {
   readonly locale?: string | undefined;
 }
 
-/** @param name of its texts. */
+/** @param name name of its texts */
 function letter(
   about: About,
   name: string,
@@ -46,14 +46,14 @@ function letter(
 
 const said = (key: string, values: Values): Text => ({ key: `passwords.mail.${key}`, values });
 
-/** The link that resets a password. */
+/** Mail with the link that resets a password. */
 export const resetLetter = (due: DueLink, locale: string | undefined): Letter =>
   letter({ ...due, kind: 'password-reset', locale }, 'reset', due.expiresAt, (values) => [
     { part: 'text', text: said('reset.text', values) },
     ...resetParts(due, values),
   ]);
 
-/** The same link, sent by an administrator. The mail names the user. */
+/** The same mail, sent by an administrator. It names the user. */
 export function sentResetLetter(due: DueLink, locale: string | undefined): Letter {
   const { person } = due;
   const whose = { name: greetedName(person), userName: person.user.userName, tenant: due.tenant.name };
@@ -67,7 +67,7 @@ const resetParts = (due: DueLink, values: Values): readonly LetterPart[] => [
   { part: 'note', text: 'passwords.mail.reset.ignore' },
 ];
 
-/** The link that proves an address. */
+/** Mail with the link that proves an address. */
 export const proofLetter = (due: DueLink, locale?: string): Letter =>
   letter({ ...due, kind: 'email-proof', locale }, 'proof', due.expiresAt, (values) => [
     { part: 'text', text: said('proof.text', values) },
@@ -76,7 +76,10 @@ export const proofLetter = (due: DueLink, locale?: string): Letter =>
     { part: 'note', text: 'passwords.mail.ignore' },
   ]);
 
-/** The mail to the former address when another one is asked for. Its language is the organisation's, because a stranger may have chosen the page's. */
+/**
+ * Mail to the former address when the user requests another one. Its language is the organisation's, because an attacker may have chosen the language of
+ * the page.
+ */
 export const stopLetter = (due: DueLink, stop: Pick<DueLink, 'to' | 'url'>): Letter =>
   letter({ ...due, to: stop.to, kind: 'email-change' }, 'stop', due.expiresAt, (values) => [
     { part: 'text', text: said('stop.text', values) },
@@ -85,14 +88,14 @@ export const stopLetter = (due: DueLink, stop: Pick<DueLink, 'to' | 'url'>): Let
     { part: 'note', text: 'passwords.mail.stop.ignore' },
   ]);
 
-/** To an address that somebody wanted, and another account has. */
+/** Mail to a requested address that another account has. */
 export const takenLetter = (due: DueLink, locale?: string): Letter =>
   letter({ ...due, kind: 'email-taken', locale }, 'taken', undefined, (values) => [
     { part: 'text', text: said('taken.text', values) },
     { part: 'note', text: 'passwords.mail.ignore' },
   ]);
 
-/** A notice: something about the account changed, or was detected. */
+/** Mail that notifies a user of a change to the account, or of an event that the service detected. */
 export const noticeLetter = (
   name: string,
   time: Date,

@@ -1,4 +1,4 @@
-/** Pages that say something about a link, and ask for nothing. */
+/** Pages that state something about a link and ask for nothing. */
 import type { Context } from 'koa';
 import type { ExtensionContext, Look, Text, ViewPart } from '../../lib/extension-door.js';
 
@@ -6,9 +6,9 @@ export function createMessages({ pages: { view } }: Pick<ExtensionContext, 'page
   const message = (ctx: Context, look: Look, name: string, status: number, text: Text, more: readonly ViewPart[] = []): Promise<void> =>
     view(ctx, { ...look, title: `passwords.${name}.title`, status, parts: [{ part: 'text', text }, ...more] });
   return {
-    /** The link is none of ours, or nothing is left of it. */
+    /** Page for an unknown link, and for one whose records have been removed. */
     unknown: (ctx: Context) => message(ctx, {}, 'unknown', 404, 'passwords.unknown.text'),
-    /** The form is of another browser, or was changed. */
+    /** Page for a form of another browser, and for a changed form. */
     foreign: (ctx: Context, look: Look, again: string) =>
       message(ctx, look, 'foreign', 403, 'passwords.foreign.text', [{ part: 'link', text: 'passwords.foreign.again', href: again }]),
     often(ctx: Context, look: Look, minutes: number): Promise<void> {
@@ -17,7 +17,7 @@ export function createMessages({ pages: { view } }: Pick<ExtensionContext, 'page
     },
     sentAgain: (ctx: Context, look: Look, tenant: string) =>
       message(ctx, look, 'sent', 200, { key: 'passwords.sent.again', values: { tenant } }),
-    /** What was begun is over, or was another browser's. */
+    /** Page for an expired sign-in, and for the sign-in of another browser. */
     lost: (ctx: Context) => message(ctx, {}, 'lost', 400, 'passwords.lost.text'),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Mails that tell people of changes to their account. A listener puts each event into the durable queue; the person, their address and whether they can
- * sign in are looked up when the mail is sent.
+ * Mails that notify users of changes to their account. A listener enqueues each event. The delivery looks up the person, the address, and whether the user
+ * can sign in.
  */
 import type { Account, DeliveryHandler, EventName, ExtensionContext, IdpEvent, Mail } from '../../lib/extension-door.js';
 import { noticeLetter, proofLetter } from './letters.js';
@@ -16,7 +16,7 @@ interface Notice {
   readonly usersOf?: (data: EventData) => readonly string[];
 }
 
-/** The texts of each event. */
+/** Texts of each event. */
 const notices: Readonly<Record<string, Notice>> = {
   UserPasswordChanged: { name: 'password' },
   UserEmailChanged: { name: 'address' },
@@ -31,7 +31,7 @@ const notices: Readonly<Record<string, Notice>> = {
 
 const userOfEvent = ({ AggregateId }: EventData): readonly string[] => [String(AggregateId)];
 
-/** A link is told to the parent as well. */
+/** Returns both users of an account link, because the parent is notified too. */
 function childAndParent({ AggregateId, ClaimType, ClaimValue }: EventData): readonly string[] {
   return ClaimType === 'sub' ? [String(AggregateId), String(ClaimValue)] : [];
 }
@@ -39,7 +39,7 @@ function childAndParent({ AggregateId, ClaimType, ClaimValue }: EventData): read
 export function listenForChanges({ directory, work: { deliver } }: ExtensionContext): void {
   for (const [type, { usersOf = userOfEvent }] of Object.entries(notices)) {
     directory.events.on(type as EventName, async (event: IdpEvent) => {
-      // A seed sets accounts up: to their people nothing has changed.
+      // A seed creates accounts, so its events are no changes to their users.
       if (event.actor === 'seed') return;
       for (const oid of usersOf(event.data as never)) {
         const due: DueNotice = { event: event.id, type, oid, time: event.time };
@@ -49,14 +49,14 @@ export function listenForChanges({ directory, work: { deliver } }: ExtensionCont
   }
 }
 
-/** @param mail absent: nobody is told, and former addresses are forgotten. */
+/** @param mail absent: the delivery notifies nobody, and removes former addresses */
 export function createSendNotice(context: ExtensionContext, mail: Mail | undefined): DeliveryHandler {
   const {
     directory,
     records: { artifact },
   } = context;
 
-  /** Sends a part of a notice, unless it was sent when the delivery came before. */
+  /** Sends one part of a notice, unless an earlier attempt of the delivery sent it. */
   async function once(part: string, send: () => Promise<void>): Promise<void> {
     if (await artifact(sentNotices).read(part)) return;
     await send();
@@ -76,7 +76,7 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
   return async ({ data }) => {
     const due = data as unknown as DueNotice;
     const account = await directory.accounts.findByOid(due.oid);
-    // Who was never here has nothing to be told.
+    // An invited user has never signed in, and is not notified.
     if (!account || account.person.user.status === 'invited') return;
     if (due.type === 'UserEmailChanged') return addressChanged(due, account);
     const { person, tenant } = account;

@@ -1,4 +1,4 @@
-/** Resets in the admin API, for who helps people. */
+/** Password resets in the admin API, for a help desk. */
 import { randomUUID } from 'node:crypto';
 import { defineErrors, defineOperation, type ExtensionContext, IdpError, type Operation } from '../../lib/extension-door.js';
 import { type DueReset, RESET } from './records.js';

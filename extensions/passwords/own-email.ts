@@ -1,4 +1,4 @@
-/** The page on which people change their e-mail address, after a sign-in of a moment ago. The new one counts once it was proven. */
+/** Page on which users change their e-mail address, after a recent sign-in. The new address counts after it has been proven. */
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import {
@@ -27,14 +27,14 @@ import { createMessages } from './messages.js';
 import { ADDRESS, addressBrowsers, sentNotices, type WantedAddress, wantedAddresses } from './records.js';
 import type { Throttle } from './throttle.js';
 
-/** Seconds that a sign-in is recent. */
+/** Maximum age in seconds of a sign-in that changes the address. */
 const RECENT_SECONDS = 300;
 
-/** The page, for who signs in to get to it. */
+/** Returns the page, and the sign-in that it requires. */
 export const ownEmailPage = (context: ExtensionContext): OwnPage =>
   createOwnPage(context, 'passwords:email', `${context.service.own}/email`, RECENT_SECONDS);
 
-/** The application that people sign in for here. */
+/** Returns the internal application for which users of this page sign in. */
 export const ownEmailClient = (context: ExtensionContext): InternalClients => ownEmailPage(context).clients;
 
 function createPages({ service: { own, url }, pages: { view } }: ExtensionContext) {
@@ -119,7 +119,7 @@ export function ownEmailRoutes(router: ExtensionRouter, context: ExtensionContex
   });
 }
 
-/** Enqueues the mail to an address, and begins it after the answer: the time of the page must not show whether somebody has the address. */
+/** Enqueues the mail to an address, and starts it after the answer, so that the time of the page does not show whether an account has the address. */
 async function enqueue(ctx: Context, context: ExtensionContext, here: BrowserSignIn, address: string): Promise<void> {
   const {
     records: { artifact },
@@ -147,8 +147,8 @@ async function enqueue(ctx: Context, context: ExtensionContext, here: BrowserSig
 }
 
 /**
- * Notifies the former address first. Then mails to the new address: the link, or a notice that the address belongs to another account. So nobody gets
- * the link before the former address was notified.
+ * Returns the delivery that notifies the former address first. Then it mails to the new address: the link, or a notice that the address belongs to another
+ * account. So nobody gets the link before the former address was notified.
  */
 export const createSendProof =
   (context: ExtensionContext, mail: Mail): DeliveryHandler =>

@@ -1,22 +1,22 @@
-/** What waits for the queue, which holds ids alone, and what a browser did a moment ago. */
+/** Artifacts of requests that are enqueued, and of browsers that used a form or link. The queue has their ids only. */
 import type { ArtifactKind, Attribution, Proof, Voucher } from '../../lib/extension-door.js';
 
-/** A name that somebody typed who forgot a password, until it is looked up. */
+/** Requests for a password reset, until the name has been looked up. */
 export const resetRequests: ArtifactKind = { name: 'passwords.asked', lifetimeSeconds: 3600 };
-/** An address that somebody wants, until the link is on its way. */
+/** Requested addresses, until the link has been mailed. */
 export const wantedAddresses: ArtifactKind = { name: 'passwords.wanted', lifetimeSeconds: 36_000 };
-/** Browsers that asked for a change of address. In these, the link needs no sign-in. */
+/** Browsers that requested a change of address. In these, the link needs no sign-in. */
 export const addressBrowsers: ArtifactKind = { name: 'passwords.email-asked', lifetimeSeconds: 30 * 86_400 };
-/** Browsers that a reset was asked for in: the way back to the sign-in is for them, because the application would not know another. */
+/** Browsers that requested a password reset. Only these return to the sign-in, because the application would not know another browser. */
 export const resetBrowsers: ArtifactKind = { name: 'passwords.begun', lifetimeSeconds: 86_400 };
-/** Browsers that used a link a moment ago: a form that is sent twice is answered like the first. */
+/** Browsers that just used a link, so that a form that is sent twice gets the same answer twice. */
 export const usedLinks: ArtifactKind = { name: 'passwords.used', lifetimeSeconds: 600 };
-/** Events that were told of, so that a delivery that comes twice sends one mail. */
+/** Parts of notices that were mailed, so that a delivery that is retried sends each once. */
 export const sentNotices: ArtifactKind = { name: 'passwords.told', lifetimeSeconds: 172_800 };
 
 export interface ResetRequest {
   readonly identifier: string;
-  /** Empty where the person named none. */
+  /** Organisation that the user typed; empty by default. */
   readonly organisation: string;
   readonly tids?: readonly string[];
   readonly clientId: string;
@@ -27,7 +27,7 @@ export interface ResetRequest {
 export interface WantedAddress {
   readonly oid: string;
   readonly address: string;
-  /** Proof of the sign-in that asked. */
+  /** Proof of the sign-in that requested the address. */
   readonly askedWith: Proof;
   /** Voucher of that sign-in. */
   readonly vouchedBy?: Voucher;
@@ -45,12 +45,12 @@ export const NOTICE = 'passwords.notice';
 export interface DueReset {
   readonly oid: string;
   readonly requestId: string;
-  /** Names the delivery, because a request that is run again enqueues another one. */
+  /** Unique name of the delivery, because a request that is retried enqueues another one. */
   readonly mailing: string;
   readonly clientId?: string;
   readonly uid?: string;
   readonly locale?: string;
-  /** Who had it sent to somebody else. */
+  /** Administrator who sent the link to the user. */
   readonly by?: Attribution;
   /** Voucher of that administrator. */
   readonly vouchedBy?: Voucher;
@@ -58,11 +58,11 @@ export interface DueReset {
   readonly address?: string;
 }
 
-/** An event that its person is to hear of. */
+/** Event of which its user is to be notified. */
 export interface DueNotice {
   readonly event: string;
   readonly type: string;
   readonly oid: string;
-  /** When it happened, ISO 8601. */
+  /** Time of the event, ISO 8601. */
   readonly time: string;
 }

@@ -1,4 +1,4 @@
-/** The pages of a link that resets a password. Opening it changes nothing, because mail scanners open links; a form is posted by who means it. */
+/** Pages of a link that resets a password. Opening it changes nothing, because mail scanners open links. Users post its form. */
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import {
@@ -21,7 +21,7 @@ import { createMessages } from './messages.js';
 import { type DueReset, RESET, resetBrowsers, usedLinks } from './records.js';
 import type { Throttle } from './throttle.js';
 
-/** The words about a rule that a password breaks. */
+/** Texts of the rules that a password can break. */
 const problems: Readonly<Record<string, string>> = {
   length: 'passwords.reset.short',
   userName: 'passwords.reset.userName',
@@ -31,7 +31,7 @@ const problems: Readonly<Record<string, string>> = {
 
 const statusOf: Readonly<Partial<Record<ResetState, number>>> = { unavailable: 503, unconfirmed: 403 };
 
-/** Names the link in its form, and in the record of the browser that used it. */
+/** Returns the name of the link, for its form and for the record of the browser that used it. */
 const subjectOf = ({ id, serial }: LinkRef): string => `reset ${id}.${serial}`;
 
 function createPages(context: ExtensionContext) {
@@ -75,7 +75,7 @@ function createPages(context: ExtensionContext) {
       });
     },
 
-    /** The link cannot be used any more. Another one can be mailed to the same user. */
+    /** Page for a link that cannot be used any more. Another link can be mailed to the same user. */
     async over(ctx: Context, opened: OpenedReset): Promise<void> {
       const { state, ref } = opened;
       if (state === 'pending') throw new TypeError('the link can be used');
@@ -91,7 +91,7 @@ function createPages(context: ExtensionContext) {
       });
     },
 
-    /** The password is set: the page leads back to the sign-in in which it was forgotten, or to the application. */
+    /** Page after the password was set. It leads back to the sign-in in which the user forgot it, or to the application. */
     async done(ctx: Context, opened: OpenedReset): Promise<void> {
       const look = await lookOf(opened);
       const { client_uri: clientUri } = (look.client?.metadata ?? {}) as { readonly client_uri?: string };
@@ -101,7 +101,7 @@ function createPages(context: ExtensionContext) {
       const href = isLive ? url(`${own}/interaction/${uid}/restart`) : clientUri;
       const link: readonly ViewPart[] = href === undefined ? [] : [{ part: 'link', text: 'passwords.done.signIn', href }];
       const text = href === undefined ? 'passwords.done.later' : 'passwords.done.text';
-      // Somebody who had the password may have added another way to sign in, which a new password does not remove.
+      // An attacker who had the password may have added another way to sign in. A new password does not remove it.
       const ways: readonly ViewPart[] = [
         { part: 'text', text: 'passwords.done.ways' },
         { part: 'link', text: 'passwords.done.check', href: url(`${own}/account`) },

@@ -1,4 +1,4 @@
-/** Whom a request for a reset is for, and the mail with the link. Nobody waits for an answer here. */
+/** Deliveries of password resets: the look-up of the name, and the mail with the link. No browser waits for them. */
 
 import { randomUUID } from 'node:crypto';
 import { type Account, Attempt, type DeliveryHandler, type ExtensionContext, type Mail, present } from '../../lib/extension-door.js';
@@ -6,7 +6,7 @@ import { resetLetter, sentResetLetter } from './letters.js';
 import { type DueReset, RESET, type ResetRequest, resetRequests } from './records.js';
 import type { Throttle } from './throttle.js';
 
-/** Whose password signs the account in. */
+/** Returns the user whose password signs the account in. */
 const ownerOf = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
 
 export function createResets(context: ExtensionContext, throttle: Throttle) {

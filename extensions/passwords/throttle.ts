@@ -1,10 +1,10 @@
-/** Requests for links are counted as failed sign-ins are: by what was typed and where from, before anything is looked up. */
+/** Rate limits of requests for links. They count by the typed name and the address, before any look-up, like failed sign-ins. */
 import { type Attempt, addressBlock, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
 
 export interface Throttle {
   /** Counts a request for a name. Returns the minutes to wait if there were too many. */
   request(attempt: Attempt, name: string, address: string): Promise<number | undefined>;
-  /** Counts a link for a user, and returns whether there were too many. Nobody is told, because that would tell whether the user exists. */
+  /** Counts a link for a user, and returns whether there were too many. The page does not say so, because that would show that the user exists. */
   isTooMany(attempt: Attempt, oid: string): Promise<boolean>;
 }
 
@@ -12,7 +12,7 @@ export function createThrottle({ limits: { limit }, service: { now } }: Pick<Ext
   return {
     async request(attempt, name, address) {
       const from = addressBlock(address);
-      // The narrow limit is first, so that an attempt that it refuses does not count against everybody else at the address.
+      // Counts the narrow limit first, so that a refused attempt does not count against other users of the address.
       const ofName = await attempt.count(limit('linksWithName'), name, from);
       const exceeded = ofName.isOver ? ofName : await attempt.count(limit('linksFromAddress'), from);
       return exceeded.isOver ? minutesUntil(exceeded.resetsAt, now) : undefined;
