@@ -1,6 +1,6 @@
 /**
- * The account page: who is signed in here, and the pages on which people change something of their own, which extensions contribute. It changes nothing
- * itself, so any sign-in of the browser opens it; each page asks for the recent one that its changes take.
+ * Account page: the signed-in user, and links to the pages of extensions on which users change their account. The page changes nothing, so any sign-in of
+ * the browser opens it. Each linked page requires the recent sign-in that its changes need.
  */
 import type { Context } from 'koa';
 import { createOwnPage, type Extension, type ExtensionContext, redirectByGet } from '../../lib/extension-door.js';

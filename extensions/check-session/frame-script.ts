@@ -1,13 +1,13 @@
 export interface FrameScriptOptions {
-  /** The cookie that changes with the sign-in. */
+  /** Name of the cookie that changes with the sign-in. */
   readonly cookie: string;
-  /** A path of this origin that answers, for `client_id`, whether it is known. */
+  /** Path of this origin that answers whether a `client_id` is known. */
   readonly clientPath: string;
 }
 
 /**
- * The script of the frame, in ES5, as old browsers and HtmlUnit have it. SHA-256 is its own, because a page without TLS has no `crypto.subtle`.
- * A client is looked up once for each page; while it cannot be looked up, the session alone decides.
+ * Returns the script of the frame, in ES5 for old browsers and HtmlUnit. It has its own SHA-256, because a page without TLS has no `crypto.subtle`. It
+ * looks up a client once per page. While the look-up fails, the session alone decides.
  * @see OpenID Connect Session Management 1.0 §3.2
  * @see FIPS 180-4 §6.2
  */
@@ -145,5 +145,5 @@ export const frameScript = ({ cookie, clientPath }: FrameScriptOptions): string 
   });
 })();`;
 
-/** A string as a script may carry it inside a page. */
+/** Returns a string literal for a script inside a page. */
 const literal = (text: string): string => JSON.stringify(text).replace(/</g, '\\u003c');

@@ -1,14 +1,17 @@
 import { Html, hashSource, html } from '../../lib/extension-door.js';
 import { type FrameScriptOptions, frameScript } from './frame-script.js';
 
-/** The page and its headers: the same for everybody, and the only page that may be framed. @see OpenID Connect Session Management 1.0 §3.2 */
+/**
+ * Returns the page and its headers. They are the same for every request. No other page of the service may be framed.
+ * @see OpenID Connect Session Management 1.0 §3.2
+ */
 export function checkSessionFrame({ issuer, ...options }: FrameScriptOptions & { readonly issuer: string }) {
   const script = frameScript(options);
   return {
     page: html`<!doctype html><meta charset="utf-8"><title>Check session</title><script>${new Html(script)}</script>`.markup,
     headers: {
       'Content-Security-Policy': `default-src 'none'; script-src ${hashSource(script)}; connect-src 'self'; base-uri 'none'; frame-ancestors *`,
-      // Pages that isolate themselves may embed it too. @see HTML §7.1.4
+      // Lets pages embed the frame that isolate themselves. @see HTML §7.1.4
       'Cross-Origin-Resource-Policy': 'cross-origin',
       'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',

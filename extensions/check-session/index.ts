@@ -1,8 +1,8 @@
 /**
- * The check_session_iframe: tells applications whether the sign-in of their browser changed. It serves the frame, whose script compares `session_state`
- * with the cookie of the browser state, and says whether a client id is known.
+ * The check_session_iframe tells applications whether the sign-in of their browser changed. This extension serves the frame, and answers whether a client
+ * id is known. The script of the frame compares `session_state` with the cookie of the browser state.
  *
- * It neither makes `session_state` nor sets the cookie: `lib/oidc/sessions` does, and hands over the name of the cookie.
+ * `lib/oidc/sessions` creates `session_state` and sets the cookie, whose name it passes on.
  * @see OpenID Connect Session Management 1.0 §3.2
  */
 import type { Extension } from '../../lib/extension-door.js';

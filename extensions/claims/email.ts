@@ -2,7 +2,7 @@ import { defineClaims, isEmailVerified } from '../../lib/extension-door.js';
 import { ofOtherAccounts } from './linked-accounts.js';
 
 export interface EmailOptions {
-  /** What `email` of a person with a second address is, for callers that do not say. */
+  /** Addresses in `email` of a person with a second address, for clients and API resources without a setting of their own. */
   readonly email: 'all' | 'first';
 }
 

@@ -1,4 +1,4 @@
-/** The default claims, in the specification's order. `sub` and `tid` are set by the protocol. */
+/** Default claims, in the specification's order. The protocol sets `sub` and `tid`. */
 import type { ClaimSet } from '../../lib/extension-door.js';
 import { addressClaims } from './address.js';
 import { type EmailOptions, emailClaims } from './email.js';

@@ -1,6 +1,6 @@
 import type { ClaimContext, ClaimRecords, LinkedAccount } from '../../lib/extension-door.js';
 
-/** What is told of the other accounts of the family; undefined when there are none. */
+/** Returns a value of each linked account; undefined if there are none. */
 export function ofOtherAccounts<Value>(
   { user, linkedAccounts }: Pick<ClaimContext, 'user'> & Pick<ClaimRecords, 'linkedAccounts'>,
   read: (account: LinkedAccount) => readonly Value[],

@@ -1,6 +1,6 @@
 /**
- * What is made of an object, kept for as long as the object is there. The directory hands out the same groups for a user until one of them changes, and
- * every token asks for them. Callers share what is made: a claim is a copy of it, because whoever gets a claim may change it.
+ * Returns a function that computes its result once per object. The directory returns the same groups for a user until one of them changes, and every token
+ * needs them. Callers share the result, so a claim is a copy of it: the receiver of a claim may change the claim.
  */
 export function memoized<Source extends object, Made>(make: (source: Source) => Made): (source: Source) => Made {
   const results = new WeakMap<Source, Made>();

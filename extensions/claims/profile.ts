@@ -8,7 +8,7 @@ const initials = (person: NamedPerson): string =>
 const text = (value: string | undefined): string | undefined => (isName(value) ? value : undefined);
 
 export interface ProfileOptions {
-  /** Whether `picture` of a person without one is their initials. */
+  /** Whether `picture` of a person without a picture is the person's initials. */
   readonly initialsAsPicture: boolean;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Introspection responses as signed JWTs, for callers whose `Accept` prefers `application/token-introspection+jwt`.
  *
- * It wraps the introspection endpoint. Which tokens are active, what is said of them and to whom, is decided before it by `lib/oidc/tokens`; the
- * responses are not encrypted.
+ * The extension wraps the introspection endpoint. `lib/oidc/tokens` decides before it which tokens are active, and which members a caller sees. Responses
+ * are not encrypted.
  * @see RFC 9701
  */
 import type { Middleware } from 'koa';
@@ -17,7 +17,7 @@ export const jwtIntrospection = (): Extension => ({
   discovery: ({ keys }) => ({ introspection_signing_alg_values_supported: keys.algorithms }),
 });
 
-/** Signs the JSON answer to a caller that prefers a JWT; errors stay JSON. @see RFC 9701 §4, §5 */
+/** Signs the JSON answer to a caller that prefers a JWT. Errors stay JSON. @see RFC 9701 §4, §5 */
 const answerInJwt = ({ service: { issuer, now }, keys: { sign, introspectionAlgorithm } }: ExtensionContext): Middleware =>
   async function answerIntrospectionInJwt(ctx, next) {
     await next();

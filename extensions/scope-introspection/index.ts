@@ -1,8 +1,8 @@
 /**
- * Current claims of a user, for APIs that would rather not rely on what a token froze: an endpoint of this service, in no standard.
+ * Current claims of a user, for API resources that do not rely on the claims in a token. The endpoint is part of this service, and of no standard.
  *
- * The caller names a `sub` and scopes instead of a token. It authenticates as a client or an API resource, and sees the users, the scopes and the
- * pseudonyms that are its own. The claims themselves are computed by `lib/claims`.
+ * The caller sends a `sub` and scopes instead of a token. It authenticates as a client or an API resource, and sees its own users, scopes and pseudonyms.
+ * `lib/claims` computes the claims.
  */
 import type { Context } from 'koa';
 import {
@@ -29,7 +29,7 @@ export const scopeIntrospection = (): Extension => ({
   routes,
 });
 
-/** Parameters are in the query or in a form, by GET as by POST; credentials in a header or in the form. */
+/** Adds the endpoint. Parameters are in the query or in a form, for GET and POST. Credentials are in a header or in the form. */
 function routes(router: ExtensionRouter, context: ExtensionContext): void {
   const authenticate = clientAuth(context);
 
@@ -45,7 +45,7 @@ function routes(router: ExtensionRouter, context: ExtensionContext): void {
   router.postWithoutCsrf(PATH, neverStored, form, authenticate, answer);
 }
 
-/** The client that `sub` was given to; where credentials are in the form, `client_id` there is the caller's own. */
+/** Returns the client that got `sub`. If credentials are in the form, its `client_id` is the caller's own. */
 function namedClient(ctx: Context, caller: Caller): string | undefined {
   const places = ctx.headers.authorization === undefined ? [ctx.query] : undefined;
   const { client_id: id } = parametersOf(ctx, ['client_id'], places);

@@ -5,15 +5,15 @@ interface Query {
   readonly sub: string;
   readonly scope?: string | undefined;
   readonly tid?: string | undefined;
-  /** The client that `sub` was given to, where that is not the caller. */
+  /** Client that got `sub`, if that is not the caller. */
   readonly clientId?: string | undefined;
 }
 
 type Claims = Record<string, unknown>;
 
 /**
- * The claims of these scopes that a user has now. A user who may not sign in, or is of a tenant that is not the caller's, does not exist.
- * @param caller absent: the service itself, which may know all.
+ * Returns the current claims of a user for these scopes. A user who may not sign in, or is of a tenant that is not the caller's, does not exist.
+ * @param caller absent: the service itself, which sees everything
  * @throws IdpError `invalid_scope`, `insufficient_scope`, `tid_required`, `not_found`.
  */
 export async function introspectScopes(
@@ -26,7 +26,7 @@ export async function introspectScopes(
   if (caller && 'allowedScopes' in caller)
     for (const name of scopes) if (!caller.allowedScopes.includes(name)) throw new IdpError('insufficient_scope');
 
-  // Ids are read and written as one client sees them: who could have them read as every client does could compare pseudonyms.
+  // Reads and writes ids as one client sees them. A caller that could read them as every client does could compare pseudonyms.
   const viewer = clientId === undefined ? caller : await clientOf(directory, clientId, caller);
   const id = await claims.userIdOf(sub, viewer);
   const named = id === undefined ? [] : await directory.accounts.named(id);
@@ -39,7 +39,7 @@ export async function introspectScopes(
   return claims.about(account, scopes, 'scope_introspection', caller, viewer);
 }
 
-/** The client whose tokens the caller may introspect, and so knows its users by. @throws IdpError `not_found`. */
+/** Returns the client whose tokens the caller may introspect, so that the caller knows its users. @throws IdpError `not_found`. */
 async function clientOf({ clients }: ExtensionContext['directory'], id: string, caller: Caller | undefined): Promise<Client> {
   const client = await clients.get(id);
   const ownScopes = caller && 'scopes' in caller ? caller.scopes : [];
@@ -53,7 +53,7 @@ const scopesOf = (scope = ''): ReadonlySet<string> => {
   return new Set(names.length > 0 ? names : ['perms']);
 };
 
-/** {@link introspectScopes} in process, where a caller is named instead of authenticated. @throws IdpError `invalid_client` too. */
+/** Calls {@link introspectScopes} in process, for a named caller instead of an authenticated one. @throws IdpError also `invalid_client`. */
 export const introspectScopesFor =
   (context: ExtensionContext) =>
   async ({ client: id, ...query }: Query & { readonly client?: string }): Promise<Claims> => {
