@@ -9,11 +9,9 @@ import {
 } from '../../lib/extension-door.js';
 import { errors } from './errors.js';
 
-/** Milliseconds that requests of a client are counted. */
-
 /**
- * Who is behind an access token. The client's tenants and the person's permissions are those of now, not those of when the token was issued. The API
- * resource refuses who acts as somebody else, so such a token gets nobody here.
+ * Returns the administrator that an access token stands for, with the present tenants of the client and the present permissions of the person. The API
+ * resource refuses tokens of impersonations, so no such token gets here.
  */
 export async function administratorOf({ directory }: Pick<ExtensionContext, 'directory'>, token: AccessToken): Promise<Administrator> {
   const { client, account } = token;
@@ -45,8 +43,8 @@ function clientAlone(client: Administrator['client']): Administrator {
 }
 
 /**
- * Whether the administrator may call the operation.
- * @throws IdpError `insufficient_scope`; `all_tenants_required`; `not_found` for a tenant that it does not administer, as for one that there is not.
+ * Checks that the administrator may call the operation.
+ * @throws IdpError `insufficient_scope`; `all_tenants_required`; `not_found` for a tenant that it does not administer, and for an unknown tenant
  */
 export async function checkReach(
   { directory }: Pick<ExtensionContext, 'directory'>,

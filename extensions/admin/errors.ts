@@ -42,7 +42,7 @@ export const recordUnreadable = (details: Readonly<Record<string, unknown>>, opt
   new IdpError('record_unreadable', details, options, unreadableEntry);
 
 /**
- * The error with its places in the body as `errors`, each with a `pointer`.
+ * Returns the error with the invalid places of the body as `errors`, each with a `pointer`.
  * @see RFC 6901, RFC 9457 §3
  */
 export function withPointers(error: unknown): unknown {

@@ -1,4 +1,4 @@
-/** Requests that come again with the same `Idempotency-Key`: done once, answered the same. @see draft-ietf-httpapi-idempotency-key-header */
+/** Retries with the same `Idempotency-Key`: the request runs once, and each retry gets the same answer. @see draft-ietf-httpapi-idempotency-key-header */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { v7 } from 'uuid';
@@ -19,10 +19,10 @@ const DAY_SECONDS = 86_400;
 const TURN_SECONDS = 30;
 /** Milliseconds between two tries to give a turn back. The first try often fails, because an unavailable store ended the attempt. */
 const GIVE_BACK_MS = 250;
-/** Milliseconds that a request waits for the answer of the one with the same key, and between two looks. */
+/** Milliseconds that a request waits for the answer to an earlier request with the same key, and between two reads of the store. */
 const WAIT_MS = 5_000;
 const LOOK_MS = 50;
-/** Records that one request makes, at most. */
+/** Maximum records that one request creates. */
 const IDS = 4;
 
 /** Claims of keys: the request of a key, and the attempt that holds its turn. */
@@ -43,12 +43,12 @@ interface Claim {
   readonly turn?: { readonly holder: string; readonly until: number };
 }
 
-/** The key in the store and the request of a claim. After the day of a key, the key may have another claim. */
+/** The key in the store and the request of a claim. After 24 hours, the key may have another claim. */
 interface ClaimRef extends Pick<Claim, 'request'> {
   readonly id: string;
 }
 
-/** An answer as it is kept: what was refused is refused again. */
+/** A stored answer. A retry of a refused request is refused again. */
 export interface Outcome {
   readonly status: number;
   readonly answer?: unknown;
@@ -63,10 +63,10 @@ export interface Attempt extends Pick<OperationRequest, 'newId' | 'remember' | '
 
 type Run = (attempt: Attempt) => Promise<Outcome>;
 
-/** @param body of the request, as it was read. */
+/** Runs a request once for each key. @param body the parsed body of the request */
 export type Once = (ctx: Context, administrator: Administrator, body: unknown, run: Run) => Promise<Outcome>;
 
-/** Claims in the store, and whose turn it is at each. */
+/** Claims in the store, each with the attempt that holds its turn. */
 class Claims {
   readonly #claims: ExtensionArtifacts;
   readonly #answers: ExtensionArtifacts;
@@ -78,12 +78,12 @@ class Claims {
     this.#now = now;
   }
 
-  /** The turn of an attempt that begins now. */
+  /** Returns the turn of an attempt that begins now. */
   turnOf(holder: string): NonNullable<Claim['turn']> {
     return { holder, until: this.#now() + TURN_SECONDS * 1000 };
   }
 
-  /** Returns the claim that the key has: `given` unless an earlier request has one. */
+  /** Claims the key. Returns the claim of the key: `given`, or the claim of an earlier request. */
   async claim(id: string, given: Claim): Promise<Claim | undefined> {
     return (await this.#claims.put(id, given)) ? given : ((await this.#claims.read(id)) as Claim | undefined);
   }
@@ -102,7 +102,7 @@ class Claims {
     }
   }
 
-  /** Gives the turn back, unless another attempt has it. Goes on for as long as the turn lasts, because the store may be unavailable. */
+  /** Gives the turn back, unless another attempt has it. Tries until the turn would end, because the store may be unavailable. */
   async giveBack(claimRef: ClaimRef, holder: string): Promise<void> {
     const freed = ({ turn, ...claim }: Claim): Claim => claim;
     for (
@@ -119,7 +119,7 @@ class Claims {
     }
   }
 
-  /** Remembers a value in the claim before it is used. The first one counts, also if its attempt was thought to have failed. */
+  /** Remembers a value in the claim before it is used. The first value counts, even if its attempt seemed to have failed. */
   rememberIn(claimRef: ClaimRef): OperationRequest['remember'] {
     return async (name, make) => {
       const remembered = (await this.#read(claimRef))?.remembered ?? {};
@@ -147,7 +147,7 @@ class Claims {
   /** Takes the turn. False if another attempt was faster. */
   async #takeTurn(claimRef: ClaimRef, holder: string): Promise<boolean> {
     const claim = await this.#change(claimRef, (one) => (this.#isFree(one) ? { ...one, turn: this.turnOf(holder) } : one));
-    // The day of the key has just ended.
+    // The 24 hours of the key have just ended.
     if (!claim) throw errors('idempotency_conflict');
     return claim.turn?.holder === holder;
   }
@@ -160,7 +160,7 @@ class Claims {
     return (await this.#answers.read(request)) as Outcome | undefined;
   }
 
-  /** The claim of the request. Undefined after its day, also if another request has the key now. */
+  /** Returns the claim of the request. Undefined after its 24 hours, even if another request has the key now. */
   async #read({ id, request }: ClaimRef): Promise<Claim | undefined> {
     const claim = (await this.#claims.read(id)) as Claim | undefined;
     return claim?.request === request ? claim : undefined;
@@ -181,7 +181,7 @@ export function createOnce(context: Pick<ExtensionContext, 'records' | 'service'
     if (ctx.method !== 'POST' || key === '') return run({ newId: () => v7(), remember: async (_, make) => make(), isRetry: false });
     if (!/^[!-~]{1,255}$/.test(key))
       throw new IdpError('invalid_request', { errors: [{ header: 'Idempotency-Key', expected: '1 to 255 visible characters' }] });
-    // A record that was removed and created again with the same id is another actor.
+    // A record that was removed and created again with the same id is a different actor.
     const { createdAt } = account?.person ?? client;
     const id = JSON.stringify([actor, createdAt, ctx.params.tid ?? '', key]);
     const fingerprint = createHash('sha256')
@@ -227,7 +227,7 @@ async function runOnce(run: Run, attempt: () => Attempt): Promise<Outcome> {
   return isRetry && outcome.refusal ? run(attempt()).catch(refused) : outcome;
 }
 
-/** @throws what is no refusal: it may be another answer next time. */
+/** Returns the outcome of a refusal. @throws any other error, because the next attempt may have another answer */
 function refused(error: unknown): Outcome {
   if (!(error instanceof IdpError) || error.status >= 500) throw error;
   return { status: error.status, refusal: { code: error.code, details: error.details, description: error.message } };

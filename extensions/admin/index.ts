@@ -1,8 +1,8 @@
 /**
- * The admin API: operations that extensions contribute, mounted below one address, behind access tokens of the service's own API resource.
+ * The admin API: the operations that extensions contribute, below one path, behind access tokens for the service's own API resource.
  *
- * `mount` makes routes of operations: token, scope, tenant, limit, form, `Idempotency-Key`. `openapi` writes the document that lists them. `resources/`
- * has the operations of the directory, a file for each resource.
+ * `mount` turns operations into routes, which check token, scope, tenant, rate limit, schema and `Idempotency-Key`. `openapi` writes the document that lists
+ * the operations. `resources/` has the operations on records of the directory, a file for each resource.
  */
 import Router from '@koa/router';
 import type { Context, Extension, ExtensionContext, ExtensionRouter } from '../../lib/extension-door.js';
@@ -43,7 +43,7 @@ function routes(outer: ExtensionRouter, context: ExtensionContext): void {
 
   const answer = router.routes();
   outer.allWithoutCsrf(base, async (ctx: Context, next) => {
-    // By which events and log lines name the request.
+    // Events and log lines name the request by this id.
     ctx.set('X-Request-Id', context.http.requestId(ctx));
     const { path, pathAndMethod } = router.match(ctx.path, ctx.method);
     if (path.length === 0) throw new IdpError('not_found');

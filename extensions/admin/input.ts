@@ -1,14 +1,14 @@
-/** What a request brings, checked against the schemas of its operation. */
+/** Query and body of a request, checked against the schemas of its operation. */
 import { type Context, createJsonReader, IdpError, type MountedOperation, problemsOf, referenceToken } from '../../lib/extension-door.js';
 
 const readBody = createJsonReader(64);
 
-/** Problems that one answer tells, at most. */
+/** Maximum problems that one answer lists. */
 const MOST_PROBLEMS = 20;
 
 type Schema = NonNullable<MountedOperation['body']>;
 
-/** @throws IdpError `invalid_request` with the parameters that are wrong. */
+/** Returns the query. @throws IdpError `invalid_request` with the invalid parameters */
 export function queryOf(ctx: Context, { query }: MountedOperation): Readonly<Record<string, unknown>> {
   const properties: Readonly<Record<string, Schema>> = query?.properties ?? {};
   const given = Object.fromEntries(
@@ -21,14 +21,14 @@ export function queryOf(ctx: Context, { query }: MountedOperation): Readonly<Rec
   return given;
 }
 
-/** A number or a flag as a URL has it. */
+/** Converts a number or a boolean from its text in a URL. */
 function converted(schema: Schema | undefined, value: unknown): unknown {
   if (schema?.type === 'integer' && typeof value === 'string' && /^\d{1,9}$/.test(value)) return Number(value);
   if (schema?.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
   return value;
 }
 
-/** @throws IdpError `unsupported_media_type`, `invalid_request`; `invalid_record` with a pointer to each place that is wrong. */
+/** Returns the body. @throws IdpError `unsupported_media_type`, `invalid_request`; `invalid_record` with a pointer to each invalid place */
 export async function bodyOf(ctx: Context, { body, respelled = (given) => given }: MountedOperation): Promise<unknown> {
   if (!body) return undefined;
   const given = respelled(await readBody(ctx));
@@ -38,7 +38,7 @@ export async function bodyOf(ctx: Context, { body, respelled = (given) => given 
   return given;
 }
 
-/** Returns problems of names that mean something to a store or to JavaScript, at places where the body may have members of any name. */
+/** Returns problems of names that a store or JavaScript would interpret, at places where the body may have members of any name. */
 function hostileParts(value: unknown, path = '', depth = 0): readonly { readonly path: string; readonly expected: string }[] {
   // Deeper nesting is refused by another check.
   if (typeof value !== 'object' || value === null || depth > 32) return [];

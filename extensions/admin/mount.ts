@@ -1,4 +1,4 @@
-/** How an operation becomes a route: token, scope, limit, tenant, form, and then its handler. */
+/** Routes of operations: each checks token, scope, rate limit, tenant and schemas, and then calls the handler of the operation. */
 import type Router from '@koa/router';
 import {
   ADMIN_API,
@@ -22,7 +22,7 @@ import { bodyOf, queryOf } from './input.js';
 import { filled } from './resources/shape/forms.js';
 import { explained, recordsOf, unreadableOf } from './unreadable.js';
 
-/** Routes of the operations, below the API's base. */
+/** Adds the routes of the operations, below the path of the API. */
 export function operationRoutes(router: Router, context: ExtensionContext, base: string): void {
   const once = createOnce(context);
   const carried = createCarried(context);
@@ -84,7 +84,7 @@ async function handled(operation: MountedOperation, request: OperationRequest): 
   }
 }
 
-/** Where what was created is: unless the operation says so, below its own path. */
+/** Returns the path of a created record: as the operation says, or below the operation's own path. */
 function locationOf(
   { path, status, location }: MountedOperation,
   answer: unknown,
@@ -95,7 +95,7 @@ function locationOf(
   return status === 201 && typeof id === 'string' ? `${filled(path, params)}/${encodeURIComponent(id)}` : undefined;
 }
 
-/** @throws IdpError what was refused before. */
+/** Sends the answer. @throws IdpError for a stored refusal */
 function send(ctx: Context, { outsideTag = [] }: MountedOperation, { status, answer, location, refusal }: Outcome): void {
   if (refusal) {
     const { code, details, description } = refusal;
@@ -109,7 +109,7 @@ function send(ctx: Context, { outsideTag = [] }: MountedOperation, { status, ans
   if (outsideTag.length > 0) ctx.set('ETag', entityTagOf(Object.fromEntries(ofRecord)));
 }
 
-/** Number of left-out records that are remembered. Each is logged once, until a list has it again. */
+/** Maximum left-out records that are remembered. Each is logged once, until a list contains it again. */
 const REMEMBERED = 10_000;
 
 /** Returns the answer if it fits its schema, so that no other member of a record is sent. A list leaves out items that do not fit, and names them. */

@@ -1,11 +1,11 @@
-/** The document that describes the admin API, written from the operations that it mounts. @see OpenAPI 3.1 */
+/** The OpenAPI document of the admin API, written from the mounted operations. @see OpenAPI 3.1 */
 import type { ExtensionContext, MountedOperation } from '../../lib/extension-door.js';
 import { IdpError, Type } from '../../lib/extension-door.js';
 import { errors, unreadableEntry } from './errors.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a refusal looks like. @see RFC 9457 */
+/** The body of a refusal. @see RFC 9457 */
 const Problem = Type.Object(
   {
     type: Type.String({ description: '`urn:tenant-idp:error:` and the code' }),
@@ -39,10 +39,10 @@ const commonErrors = ({ method, path, reach, body }: MountedOperation): MountedO
   temporarily_unavailable: { status: 503, description: 'The service could not answer; try again shortly.' },
 });
 
-/** @param base the path of the API below the issuer. */
+/** Returns the document. @param base the path of the API below the issuer */
 export function openApiOf({ service: { url, operations, issuer } }: ExtensionContext, base: string): Json {
   const schemas: Record<string, unknown> = {};
-  /** The schema, with those that have a name in `components`. */
+  /** Returns the schema with references in place of named schemas, and adds these to `components`. */
   const referred = (schema: unknown): unknown => {
     if (Array.isArray(schema)) return schema.map(referred);
     if (typeof schema !== 'object' || schema === null) return schema;
@@ -109,7 +109,7 @@ function operationOf(operation: MountedOperation, referred: (schema: unknown) =>
   }
 }
 
-/** `getTenantsByTidUsersById`. */
+/** Returns the id of an operation, such as `getTenantsByTidUsersById`. */
 const operationIdOf = ({ method, path }: Pick<MountedOperation, 'method' | 'path'>): string =>
   method.toLowerCase() +
   path
@@ -136,7 +136,7 @@ function parametersOf({ method, path, query }: MountedOperation, referred: (sche
   ];
 }
 
-/** By status: the codes that it may have. */
+/** Returns the refusals by status, each with its codes. */
 function refusalsOf(entries: MountedOperation['errorEntries']): Json {
   const statuses = [...new Set(Object.values(entries).map(({ status }) => status))].sort();
   return Object.fromEntries(

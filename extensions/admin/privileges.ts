@@ -1,6 +1,4 @@
-/**
- * Errors of the admin API for callers that would grant more than they hold. The rules are in `directory.privileges`.
- */
+/** Checks that no caller of the admin API grants more than it holds. The rules are in `directory.privileges`. */
 import { isAdminScope, type OperationRequest, type Person, type PersonWithUser } from '../../lib/extension-door.js';
 import { errors } from './errors.js';
 
@@ -12,7 +10,7 @@ export async function checkMayBecome({ administrator, directory }: Request, pers
 }
 
 /**
- * Judges the children whose links an operation ends: from then on their own credentials sign in to them.
+ * Judges the children whose account links an operation ends, because their own credentials sign in to them afterwards.
  * @throws IdpError `grant_exceeds_own` for a child that the administrator may not become.
  */
 export const mayEndLink =
@@ -21,8 +19,8 @@ export const mayEndLink =
     checkMayBecome(request, child);
 
 /**
- * @param user undefined for a new one
- * @throws IdpError `grant_exceeds_own` unless the administrator may put the user into the groups; `all_tenants_required` where the user is linked.
+ * @param user undefined for a new user
+ * @throws IdpError `grant_exceeds_own` unless the administrator may put the user into the groups; `all_tenants_required` instead if the user is linked
  */
 export async function checkGrant(
   { administrator, directory }: Request,
@@ -41,7 +39,7 @@ export async function checkTaking(
   if (!(await directory.privileges.mayTake(administrator, groups))) throw errors('grant_exceeds_own');
 }
 
-/** What a group gives to its users, and the name by which requests put users into it. */
+/** Permissions that a group gives to its users, and the name by which requests put users into the group. */
 export interface GroupMembers {
   readonly name: string;
   readonly permissionIds: readonly string[];
@@ -49,8 +47,8 @@ export interface GroupMembers {
 
 /**
  * @param before undefined for a new group
- * @throws IdpError `all_tenants_required` where privileged permissions are put into a group of the tenant; `grant_exceeds_own` where those that the
- * administrator does not hold are taken out of it, or a group that has such permissions is renamed.
+ * @throws IdpError `all_tenants_required` if a caller of single tenants adds privileged permissions to the group; `grant_exceeds_own` if permissions that the
+ * administrator does not hold are removed from the group, or the group has such permissions and is renamed
  */
 export function checkGroupWrite(
   { administrator, directory: { privileges } }: Request,
@@ -66,9 +64,9 @@ export function checkGroupWrite(
 }
 
 /**
- * Compares the value with that of the record: everybody with the scope may make it false, or repeat it.
+ * Compares `emailVerified` with the value of the record. Every caller with the scope may make the value false, or repeat it.
  * @param before undefined for a new user
- * @throws IdpError `email_unproven` where a caller of single tenants makes it true.
+ * @throws IdpError `email_unproven` if a caller of single tenants makes the value true
  */
 export function checkEmailVerified(
   { administrator }: Pick<Request, 'administrator'>,
@@ -79,9 +77,9 @@ export function checkEmailVerified(
 }
 
 /**
- * Compares the number and the value with those of the record: everybody with the scope may make it false, or repeat it for the same number.
+ * Compares the number and `phoneNumberVerified` with the record. Every caller with the scope may make the value false, or repeat it for the same number.
  * @param before undefined for a new person
- * @throws IdpError `phone_unproven` where a caller of single tenants makes it true.
+ * @throws IdpError `phone_unproven` if a caller of single tenants makes the value true
  */
 export function checkPhoneVerified(
   { administrator }: Pick<Request, 'administrator'>,
@@ -94,8 +92,9 @@ export function checkPhoneVerified(
 }
 
 /**
- * Judges the id of a new user, which is the `sub` that applications know. A caller who chooses the id could give the new user the accounts that another user has there.
- * @throws IdpError `all_tenants_required` for an id that a caller of some tenants chose.
+ * Judges the id of a new user, which is the `sub` that applications know. A caller who chooses the id could give the new user another user's accounts in
+ * these applications.
+ * @throws IdpError `all_tenants_required` if a caller of single tenants chose the id
  */
 export function checkUserId({ administrator }: Pick<Request, 'administrator'>, { id }: { readonly id?: unknown }, path: string): void {
   if (id === undefined || administrator.ofAllTenants) return;
@@ -107,15 +106,15 @@ export async function checkWeakening({ administrator, directory }: Request, tid:
   if (!(await directory.privileges.mayBecomeAnyone(administrator, tid))) throw errors('policy_privileged');
 }
 
-/** @throws IdpError `grant_exceeds_own` for a client that may do more in the admin API than who changes it: its secret would be theirs. */
+/** @throws IdpError `grant_exceeds_own` if the client may do more in the admin API than the caller, because the caller could get the client's secret */
 export function checkScopesOfClient({ administrator: { holds } }: Request, ...scopes: readonly (readonly string[])[]): void {
   if (!scopes.flat().filter(isAdminScope).every(holds)) throw errors('grant_exceeds_own');
 }
 
 /**
+ * Judges a change of a client with `trustedLoginHint`, which signs in every user.
  * @param isTrusted whether the client has `trustedLoginHint`, before the change or after it
- * @throws IdpError `grant_exceeds_own` for such a client, which signs in every user, unless the administrator administers all tenants and holds each scope
- * of the admin API that a group gives.
+ * @throws IdpError `grant_exceeds_own` unless the administrator administers all tenants and holds each scope of the admin API that a group gives
  */
 export async function checkTrustOfClient({ administrator, directory }: Request, isTrusted: boolean): Promise<void> {
   if (isTrusted && !(await directory.privileges.mayTrustHints(administrator))) throw errors('grant_exceeds_own');

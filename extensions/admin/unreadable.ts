@@ -1,4 +1,4 @@
-/** Records that cannot be read: who may know of one, and who may remove or repair it. */
+/** Unreadable records: which callers may know of one, and which callers may remove or repair it. */
 import {
   type Directory,
   IdpError,
@@ -14,8 +14,8 @@ type RecordOf = NonNullable<Operation['record']>;
 type Unreadable = NonNullable<Awaited<ReturnType<Directory['unreadable']>>>;
 
 /**
- * Returns the unreadable record that the request names; undefined for one that is readable, that does not exist, or that the caller may not know of. Callers
- * of all tenants alone know of records whose tenant cannot be read.
+ * Returns the unreadable record that the request names; undefined for one that is readable, that does not exist, or that the caller may not know of. Only
+ * callers of all tenants know of records whose tenant cannot be read.
  */
 export async function unreadableOf(
   { administrator, directory, params }: Request,
@@ -29,7 +29,7 @@ export async function unreadableOf(
   return !hasTenant && administrator.ofAllTenants ? record : undefined;
 }
 
-/** Returns the operation's record, and those above it in its path, the nearest first. */
+/** Returns the operation's record and the records above it in the path, the nearest first. */
 export const recordsOf = ({ path }: Pick<Operation, 'path'>, all: readonly MountedOperation[]): readonly RecordOf[] =>
   [...new Map(all.flatMap((each) => (each.record ? [[each.path, each.record] as const] : [])))]
     .filter(([above]) => path === above || path.startsWith(`${above}/`))
@@ -37,8 +37,8 @@ export const recordsOf = ({ path }: Pick<Operation, 'path'>, all: readonly Mount
     .map(([, record]) => record);
 
 /**
- * Returns the error as `record_unreadable` with its place, if a record that the path names is there and cannot be read. The directory says `not_found` of such a
- * record, or `record_unreadable` if it was readable a moment ago.
+ * Returns the error as `record_unreadable` with its place, if a record that the path names exists and cannot be read. The directory throws `not_found` for
+ * such a record, or `record_unreadable` if the record was readable a moment ago.
  */
 export async function explained(error: unknown, request: Request, records: readonly RecordOf[]): Promise<unknown> {
   if (!IdpError.is(error, 'not_found') && !isUnexplained(error)) return error;
@@ -54,7 +54,7 @@ export const isUnexplained = (error: unknown): boolean => IdpError.is(error, 're
 
 /**
  * Returns the request over services that find the readable part of the record.
- * @param isJudged whether what the record gives decides who may do this. Nobody can tell for a malformed record, so only callers of all tenants may then.
+ * @param isJudged whether the contents of the record decide who may do this. A malformed record cannot be judged, so only callers of all tenants may then.
  * @param members JSON Pointers to the values that the request writes. @default all, for a removal
  * @throws IdpError `not_found`, `all_tenants_required`
  */
@@ -83,7 +83,7 @@ export interface Damaged {
   readonly malformed?: readonly string[];
 }
 
-/** Whether the part that the pointer names is malformed in the stored record, so that it may have been anything. */
+/** Whether the part at the pointer is malformed in the stored record, so that its former value is unknown. */
 export const isMalformed = ({ malformed = [] }: Damaged, pointer: string): boolean =>
   malformed.some((path) => `${path}/`.startsWith(`${pointer}/`) || pointer.startsWith(`${path}/`));
 

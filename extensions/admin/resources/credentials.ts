@@ -1,4 +1,4 @@
-/** Clients and API resources: both authenticate with secrets that the service makes, shows once, and keeps two of. */
+/** Clients and API resources. Both authenticate with secrets that the service generates and shows once. At most two secrets are valid. */
 import { randomBytes } from 'node:crypto';
 import {
   ADMIN_API,
@@ -37,7 +37,7 @@ const newSecret = (): string => randomBytes(32).toString('base64url');
 
 type Holder = Client | ApiResource;
 
-/** @param secretOf the secrets that creations made in this process, until they are answered. */
+/** Returns the operations of a kind of record that has secrets. */
 function holders<Row extends Holder>(
   options: Pick<
     Parameters<typeof crud<Row>>[0],
@@ -110,7 +110,7 @@ function holders<Row extends Holder>(
   ];
 }
 
-/** Returns the scopes that a client may have had: all, where its stored scopes are malformed. */
+/** Returns the scopes that a client may have had: all existing scopes, if its stored scopes are malformed. */
 const scopesBefore = async (request: Request, client: Client | undefined): Promise<readonly string[]> =>
   isMalformed(request, '/allowedScopes') ? [...(await request.directory.existingScopes())] : (client?.allowedScopes ?? []);
 

@@ -1,4 +1,4 @@
-/** What is kept of a person, for that person to read. */
+/** The export of all data that the service keeps about a person, for that person to read. */
 import { defineOperation, instant, type PersonWithUser, Type } from '../../../lib/extension-door.js';
 import { personItem, personView } from './persons.js';
 import { form } from './shape/forms.js';

@@ -1,9 +1,9 @@
 /**
- * The operations of the admin API over the records of the directory, its signing keys, and the sign-ins of users: a file for each resource. `shape/` makes
- * what most of them share, the usual operations, their forms and JSON Merge Patch.
+ * The operations of the admin API on records of the directory, signing keys and sign-ins of users: a file for each resource. `shape/` has the parts that most
+ * resources share: the usual operations, their schemas and JSON Merge Patch.
  *
- * An operation says its method, path, scope and forms. Routes, tokens, tenants, limits and `Idempotency-Key` are the business of `mount`, and rules over
- * records are those of `lib/directory`. Extensions have operations of their own beside these.
+ * An operation declares its method, path, scope and schemas. `mount` handles routes, tokens, tenants, limits and `Idempotency-Key`. `lib/directory` has the
+ * rules of records. Extensions contribute operations of their own.
  */
 import type { ExtensionContext, Operation } from '../../../lib/extension-door.js';
 import { apiResources, clients } from './credentials.js';
@@ -19,7 +19,7 @@ import { subsidiaries } from './subsidiaries.js';
 import { tenants } from './tenants.js';
 import { users } from './users.js';
 
-/** The operations over the records of the directory, its keys, and the sign-ins of users. */
+/** Returns the operations on records of the directory, signing keys and sign-ins of users. */
 export function resources(context: ExtensionContext): readonly Operation[] {
   const means = createMeansChecks(context);
   return [

@@ -27,7 +27,7 @@ const Links = Type.Object(
 
 type Params = { readonly tid: string; readonly id: string; readonly parentId: string };
 
-/** The parent, in whatever tenant. A link has an end in each of two: one that the caller does not administer is as absent as its users. */
+/** Returns the parent, in any tenant. A tenant that the caller does not administer is answered like an unknown one. @throws IdpError `not_found` */
 async function parentOf({ params, directory, administrator }: OperationRequest<Params>): Promise<Account> {
   await directory.forTenant(params.tid).users.require(params.id);
   const parent = await directory.accounts.findByOid(params.parentId);
@@ -60,7 +60,7 @@ export const links = [
     async handle(request) {
       const { params, directory, administrator } = request;
       const parent = await directory.accounts.findByOid(params.parentId);
-      // Callers of all tenants end a link to a parent that does not exist any more.
+      // Callers of all tenants may end a link to a parent that no longer exists.
       if (!(parent ? administrator.administers(parent.tenant.id) : administrator.ofAllTenants)) throw new IdpError('not_found');
       const { linking, users } = directory.forTenant(params.tid);
       return userView(

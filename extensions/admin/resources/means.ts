@@ -1,8 +1,8 @@
 /**
- * Means that do not cover the privileges of an account, because their writers held less: list them, and confirm them.
+ * Lists and confirmations of means to sign in that do not cover the privileges of an account, because their writers held less.
  *
- * A confirmation covers the means that the same administrator was shown within the last hour. Otherwise somebody who holds less could add a means between
- * the list and the confirmation, and the administrator would vouch for it unseen.
+ * A confirmation covers the means that the same administrator was shown within the last hour. Otherwise an administrator who holds less could add a means
+ * between the list and the confirmation, and the confirming administrator would vouch for it unseen.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -68,12 +68,12 @@ const Confirmed = Type.Object(
   { $id: 'ConfirmedMeans', additionalProperties: false },
 );
 
-/** The member of a grant that confirms the means which the grant would stop. */
+/** The member of a grant that confirms the means that would prevent the grant. */
 export const confirm = Type.Optional(
   Type.Boolean({ description: 'Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour' }),
 );
 
-/** Digests of the means that an administrator was shown, of one user, person, group or client, each with the time in milliseconds. */
+/** Digests of the means of one user, person, group or client that an administrator was shown, each with the time in milliseconds since the epoch. */
 export const listings: ArtifactKind = { name: 'admin.listings', lifetimeSeconds: 3600 };
 type Listing = readonly (readonly [digest: string, at: number])[];
 
@@ -97,7 +97,7 @@ interface Unconfirmed {
 export interface MeansChecks {
   /**
    * Looks at the means of a user who is about to get privileges.
-   * @throws IdpError `means_unconfirmed` with those that do not cover the privileges, unless the administrator was shown these and confirms them
+   * @throws IdpError `means_unconfirmed` with the means that do not cover the privileges, unless the administrator was shown these means and confirms them
    */
   ofUser(request: Request, person: PersonWithUser, added: readonly Privilege[], isConfirmed: boolean): Promise<Confirmation | undefined>;
   /** Checks the address of a person who is about to get a user, because the invitation goes there. The confirmation takes the written user. */
@@ -119,7 +119,7 @@ export interface MeansChecks {
   readonly operations: readonly Operation[];
 }
 
-/** What administrators were shown, and what they confirm. */
+/** Records of the means that administrators were shown, by which confirmations are checked. */
 class Listings {
   readonly #shown: ExtensionArtifacts;
   readonly #now: () => number;
@@ -142,7 +142,7 @@ class Listings {
   }
 
   /**
-   * @param users whose means the administrator confirms. @default all that were found
+   * @param users the users whose means the administrator confirms. @default all users of `unconfirmed`
    * @throws IdpError `means_unconfirmed`, or `grant_exceeds_own` for a user whom the administrator may not become
    */
   async check(
@@ -279,7 +279,7 @@ async function unconfirmedOfUser({ params, directory }: Request, groupId?: strin
   return { id, users: await directory.means.unconfirmed(await directory.forTenant(tid).users.require(id), added) };
 }
 
-/** The key of what an administrator was shown of a record. */
+/** Returns the store key of the means that an administrator was shown of a record. */
 const keyOf = ({ administrator, params }: Request, { id }: Unconfirmed): string => JSON.stringify([administrator.actor, params.tid, id]);
 
 type Shown = Omit<VouchedMeans, 'vouchedBy' | 'revision'>;

@@ -14,7 +14,7 @@ import { form, itemOf, viewOf, without } from './shape/forms.js';
 import type { Fields } from './shape/merge-patch.js';
 import { checkGroupsOfNewUser, newUserForm, userItem, userView } from './shape/user-forms.js';
 
-/** Bytes of `attributes` as JSON, at most. */
+/** Maximum bytes of `attributes` as JSON. */
 const MOST_ATTRIBUTES = 16_384;
 
 const { nationalId: _, ...readable } = recordForms.members.person;
@@ -48,7 +48,7 @@ function checkAttributes({ attributes }: Fields): void {
     throw new IdpError('invalid_record', { path: '/attributes', expected: `at most ${MOST_ATTRIBUTES} bytes of JSON` });
 }
 
-/** Whoever has the address of somebody can become them, by a link that is mailed there. */
+/** Judges a write. A change of the address is judged like a sign-in as the person, because links that sign in are mailed to the address. */
 async function guard(request: Request, person: Person | undefined, members: Fields): Promise<void> {
   checkAttributes(members);
   checkPhoneVerified(request, members, person);
@@ -60,7 +60,7 @@ async function guard(request: Request, person: Person | undefined, members: Fiel
   await checkGroupsOfNewUser(request, (members.user as Fields).groups as never);
 }
 
-/** Ids that a creation takes of the request, by their place: the person's is the first. */
+/** Places of ids among the ids that the request makes. The person's id is the first. */
 const USER_ID = 1;
 const INVITATION_ID = 2;
 

@@ -20,7 +20,10 @@ const switched = (verb: 'disable' | 'enable', summary: string) =>
 
 type SignIn = NonNullable<Tenant['signIn']>;
 
-/** Whether the given policy accepts a sign-in that the former one refused. Self-registration and account links do not count: the former opens no existing account, and people prove both accounts of a link. */
+/**
+ * Whether the given policy accepts a sign-in that the former policy refused. Self-registration does not count, because it opens no existing account. Account
+ * links do not count, because users prove both accounts of a link.
+ */
 const isWeaker = (before: SignIn = {}, { requireMfa = false, methods }: SignIn = {}): boolean =>
   (before.requireMfa === true && !requireMfa) ||
   (before.methods !== undefined && (methods === undefined || methods.some((name) => !before.methods?.includes(name))));
@@ -33,7 +36,7 @@ interface Query {
   readonly status?: string;
 }
 
-/** The few tenants of who does not administer all. The cursor is the id of the last one. */
+/** Lists the few tenants of an administrator of single tenants. The cursor is the id of the last tenant. */
 const ownTenants =
   ({ administrator: { account, client }, directory }: Request) =>
   async ({ limit = 50, after, name = '', sort = name === '' ? 'createdAt' : 'name', status: wanted }: Query) => {

@@ -20,7 +20,7 @@ import { checkGroups, checkGroupsOfNewUser, newUserForm, userForm, userItem, use
 const USER = '/tenants/{tid}/users/{id}';
 const write = { scope: 'idp.users:write' } as const;
 
-/** A user is found by its own id, and changed in the document of its person. */
+/** A user, which is found by its own id and changed in the document of its person. */
 interface UserRow extends PersonWithUser {}
 
 const ended = (verb: 'disable' | 'sign-out', summary: string) =>
@@ -45,7 +45,7 @@ const GroupList = Type.Object({ items, unreadable }, { $id: 'GroupsOfUser', addi
 /** Groups that a user gets. */
 const grant = form({ ...recordForms.groupRefs.properties, confirm });
 
-/** What the groups of the request are to those that the user has. */
+/** The change that each method makes to the groups of a user. */
 const changes = { PUT: 'replace', POST: 'add', DELETE: 'remove' } as const;
 
 /** @see service specification 4.12, 3 */
@@ -85,9 +85,9 @@ const regrouped = (
     },
   });
 
-/** The groups that exist. A removed group leaves its id with its users, so only unreadable groups are named. */
+/** Returns the groups of a user that exist. A removed group leaves its id with its users, so only unreadable groups are named as left out. */
 async function groupsOf(directory: Directory, person: PersonWithUser) {
-  // Read one by one: the cache of memberships may not have a group yet that was repaired in the store.
+  // Groups are read one by one, because the cache of memberships may not have a group yet that was repaired in the store.
   const stored = await directory.forTenant(person.tid).groups.findMany({ ids: person.user.groupIds });
   const groups = stored.filter((group) => group !== undefined);
   const groupIds = new Set(groups.map(({ id }) => id));

@@ -1,4 +1,4 @@
-/** The operations that most resources have, made of what differs: the form of a record, what is answered of it, and the service that keeps it. */
+/** The operations that most resources have, made from the parts that differ: the form of a record, its view in answers, and its service in the directory. */
 import type { TObject } from '@sinclair/typebox';
 import {
   IdpError,
@@ -17,13 +17,13 @@ import { type Fields, mergedMembers, mergeForm } from './merge-patch.js';
 type Params = Readonly<Record<string, string>>;
 export type Request = OperationRequest<Params, Fields, Fields> & Damaged;
 
-/** What every record has. */
+/** Members that every record has. */
 interface Stored {
   readonly id: string;
   readonly version: number;
 }
 
-/** What a service of the directory does for one resource. */
+/** Methods of a service of the directory for one resource. */
 interface Service<Row> {
   list(query: Fields): Promise<{
     readonly items: readonly Row[];
@@ -33,15 +33,15 @@ interface Service<Row> {
   get(id: string): Promise<Row | undefined>;
   create(input: Fields): Promise<Row>;
   /**
-   * @param check gets the record that is about to be written over, and throws where it is another than was expected.
+   * @param check gets the record that is about to be replaced, and throws if it is not the expected version
    * @param isConfirmed as {@link Judged} has it
    */
   update(id: string, patch: Fields, check: (row: Row) => void, isConfirmed?: boolean): Promise<Row>;
-  /** @param check as for a change. Services that need none do without it. */
+  /** @param check as for a change. A service that needs no check ignores it. */
   remove(id: string, check?: (row: Row) => void): Promise<unknown>;
 }
 
-/** What a guard allows of a change, besides the members. */
+/** The decision of a guard about a change, in addition to the members. */
 export interface Judged {
   /** Whether the write itself records that the administrator vouches for what others wrote. */
   readonly isConfirmed?: boolean;
@@ -49,62 +49,62 @@ export interface Judged {
   readonly follow?: (() => Promise<void>) | undefined;
 }
 
-/** A body as it is understood. */
+/** A body as the directory reads it. */
 export interface Understood {
   readonly body: Fields;
   readonly warnings: readonly { readonly path: string; readonly reason: string }[];
 }
 
 interface CrudOptions<Row extends Stored> {
-  /** As in its scopes: `groups`. */
+  /** The name in scopes, such as `groups`. */
   readonly name: string;
-  /** As in the summaries: `a group`. */
+  /** The noun in summaries, such as `a group`. */
   readonly noun: string;
-  /** Of the list: `/tenants/{tid}/groups`. */
+  /** The path of the list, such as `/tenants/{tid}/groups`. */
   readonly path: string;
-  /** Where the records are. @default the collection by the name of the resource, by their ids */
+  /** The collection and the index by which a record is found. @default the collection with the name of the resource, by id */
   readonly record?: { readonly collection: string; readonly index?: string; readonly pointer?: string };
   /** The parameter that names a record. @default 'id' */
   readonly idParam?: string;
-  /** What is answered of a record. */
+  /** The schema of a record in answers. */
   readonly item: TObject;
   /** @default the members of the record that `item` has */
   readonly view?: (row: Row) => Fields;
-  /** Those that are there make the operations. `never`: the forms say what each method gets. */
+  /** Returns the service of a request. Its methods get `never`, because the forms say what each method gets. */
   readonly service: (request: Request) => {
     readonly [Method in keyof Service<Row>]?: (...args: never[]) => ReturnType<Service<Row>[Method]>;
   };
-  /** The query of the list; without it there is no list. */
+  /** The query of the list. Without it, the resource has no list. */
   readonly query?: TObject;
   readonly listReach?: Reach;
   /** Narrows the list to what the administrator may see. */
   readonly narrowed?: (request: Request, query: Fields) => Fields;
-  /** What a record is made with; without it there is no creation. With an `id` the caller may choose it. */
+  /** The form of a creation. Without it, the resource has no creation. With a member `id`, the caller may choose the id. */
   readonly form?: TObject;
-  /** What can be changed; without it there is no change. Its member `confirm` is for the guard alone, and not of the record. */
+  /** The form of a change. Without it, the resource has no change. Its member `confirm` is for the guard alone, and is not stored. */
   readonly changeable?: TObject;
   /**
-   * Reads what is written as a document that people paste. The answer to the write alone has the warnings.
+   * Reads a body that contains a document as people paste it. Only the answer to the write has the warnings.
    * @param row the record that a patch changes
    */
   readonly understood?: (request: Request, row: Row | undefined) => Understood;
   /** Members of the answer to a write that no other answer has, so that the `ETag` leaves them out. */
   readonly outsideTag?: readonly string[];
-  /** Members that cannot be taken away. */
+  /** Members that a change cannot remove. */
   readonly always?: readonly string[];
-  /** Errors of creation and change, beside those that every operation has. */
+  /** Errors of creation and change, in addition to the errors that every operation has. */
   readonly errors?: readonly string[];
   readonly isRemovable?: boolean;
-  /** Errors of removal, beside those that every operation has. */
+  /** Errors of removal, in addition to the errors that every operation has. */
   readonly removeErrors?: readonly string[];
   readonly removeReach?: Reach;
   /** Throws if the administrator may not write these members to the record, or to a new one. */
   readonly guard?: (request: Request, row: Row | undefined, members: Fields) => void | Promise<void> | Promise<Judged | undefined>;
-  /** Throws where the administrator may not remove the record. The service removes the version that was judged. @default `guard`, with no members */
+  /** Throws if the administrator may not remove the record. The service removes the version that was judged. @default `guard`, with no members */
   readonly guardRemoval?: (request: Request, row: Row) => void | Promise<void>;
 }
 
-/** Lists, reads, creates, changes and removes, each as far as the options have what it takes. */
+/** Returns the operations that list, read, create, change and remove records, as far as the options declare them. */
 export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Operation[] {
   const { name, noun, path, idParam = 'id', item, query, form, changeable, always = [], guard } = options;
   const { view: viewOfRow = viewOf<Row>(item) } = options;
@@ -147,14 +147,14 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
     return viewAfterWrite(before ?? (await service(request).create({ ...body, id })), read);
   }
 
-  /** The guard judges the version that is written over, because the record may come from a cache and other requests may change it. */
+  /** The guard judges the version that is replaced, because the record may come from a cache and other requests may change it. */
   async function changeOnce(asked: Request): Promise<Fields> {
     const row = await service(asked).get(idOf(asked));
     const request = row ? asked : await overDamaged(asked, record, guard !== undefined, pointersOf(asked.body, pointer));
     let read: Understood = { body: {}, warnings: [] };
     const membersOf = (row: Row): Fields => {
       read = understood(request, row);
-      // A write of a member leaves out what this release does not know within it, because nothing else may be written.
+      // A written member loses parts that this release does not know, because only known parts may be written.
       return mergedMembers((changeable ? knownPart(changeable, row) : row) as Fields, read.body);
     };
     let judged: Judged | undefined;
@@ -183,7 +183,7 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
       return changeOnce(request);
     });
 
-  /** What hangs on the record goes with it, as far as the record can be read. */
+  /** Removes an unreadable record, with its dependent records as far as the record can be read. */
   async function removeUnreadable(request: Request): Promise<void> {
     const isJudged = guard !== undefined || options.guardRemoval !== undefined;
     const over = await overDamaged(request, record, isJudged, pointer === '' ? undefined : [pointer]);
@@ -295,5 +295,5 @@ type AnyOperation = Omit<Operation, 'handle' | 'removeUnreadable'> & {
   readonly removeUnreadable?: (request: Request) => Promise<void>;
 };
 
-/** An operation of forms that are known at run time alone. */
+/** Returns an operation whose schemas are known only at run time. */
 const operation = (given: AnyOperation): Operation => given as unknown as Operation;

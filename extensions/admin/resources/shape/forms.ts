@@ -1,16 +1,19 @@
-/** Forms of what is answered, derived from the forms of records, and records shown in them. */
+/** Schemas of answers, derived from the schemas of records, and views of records by these schemas. */
 import { type TObject, type TProperties, type TSchema, TypeGuard } from '@sinclair/typebox';
 import { instant, strict, Type } from '../../../../lib/extension-door.js';
 import type { Fields } from './merge-patch.js';
 
-/** The form of an object without other members. */
+/** Returns the schema of an object without other members. */
 export const form = <Properties extends TProperties>(properties: Properties) => Type.Object(properties, strict);
 
-/** A form without some members. */
+/** Returns the schema without some members. */
 export const without = (from: TObject, ...names: readonly string[]): TObject =>
   form(Object.fromEntries(Object.entries(from.properties).filter(([name]) => !names.includes(name))));
 
-/** What is answered of a record: the members of its form, where those that have a default are always there, others, and when it was written. */
+/**
+ * Returns the schema of a record in answers: the members of its form, other members, and the instants of creation and update.
+ * @param always members that have a default, so that every answer has them
+ */
 export const itemOf = (name: string, from: TObject, always: readonly string[] = [], others: TProperties = {}): TObject =>
   Type.Object(
     {
@@ -29,11 +32,11 @@ export const itemOf = (name: string, from: TObject, always: readonly string[] = 
 
 const required = (schema: TSchema): TSchema => (TypeGuard.IsOptional(schema) ? Type.Optional(schema, false) : schema) as TSchema;
 
-/** The schema of an answered member. A stored address may be older than the rule about addresses. */
+/** Returns the schema of a member in answers. It accepts any text as an address, because a stored address may be older than the rule about addresses. */
 const answered = (schema: TSchema): TSchema =>
   schema.format !== 'idn-email' ? schema : TypeGuard.IsOptional(schema) ? Type.Optional(Type.String()) : Type.String();
 
-/** The members with schemas that bound neither texts nor lists, because stored values may be older than a bound. */
+/** Returns the members with schemas that limit neither texts nor lists, because stored values may be older than a limit. */
 export const unbounded = <Members extends TProperties>(members: Members): Members =>
   Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, withoutBounds(schema)])) as Members;
 
@@ -48,7 +51,7 @@ function withoutBounds(schema: TSchema): TSchema {
   return TypeGuard.IsOptional(schema) ? Type.Optional(inner) : inner;
 }
 
-/** The members of a record that the form has; instants as text. */
+/** Returns the members of a record that the form has, with instants as text. */
 export const viewOf =
   <Row>({ properties }: TObject) =>
   (row: Row): Fields =>
@@ -59,6 +62,6 @@ export const viewOf =
       }),
     );
 
-/** The path with its parameters. */
+/** Returns the path with the values of its parameters. */
 export const filled = (path: string, params: Readonly<Record<string, string>>): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));

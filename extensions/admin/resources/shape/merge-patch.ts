@@ -1,4 +1,4 @@
-/** JSON Merge Patch: members that are there replace, `null` takes away, objects are merged. @see RFC 7396 */
+/** JSON Merge Patch: a member of the patch replaces the member of the record, `null` removes it, objects are merged. @see RFC 7396 */
 import { type TObject, type TRecord, type TSchema, TypeGuard } from '@sinclair/typebox';
 import { strict, Type } from '../../../../lib/extension-door.js';
 
@@ -6,8 +6,8 @@ import { strict, Type } from '../../../../lib/extension-door.js';
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The form of a patch of what the form describes: whatever is optional there can be taken away.
- * @param always members that cannot.
+ * Returns the schema of a merge patch. A patch may remove every optional member of the form.
+ * @param always optional members that a patch may not remove
  */
 export function mergeForm(form: TObject, always: readonly string[] = []): TObject {
   const members = Object.entries(form.properties).map(([name, schema]): [string, TSchema] => {
@@ -17,11 +17,11 @@ export function mergeForm(form: TObject, always: readonly string[] = []): TObjec
   return Type.Object(Object.fromEntries(members), strict);
 }
 
-/** Of members by any name: each can be taken away. */
+/** Returns the schema of a patch of a record with members of any name. A patch may remove each of them. */
 const mergeRecord = ({ patternProperties }: TRecord): TSchema =>
   Type.Record(Type.String(), Type.Union([...Object.values(patternProperties), Type.Null()]));
 
-/** The members of the record that a patch changes, as they are after it. */
+/** Returns the members of the record that a patch changes, as they are after the patch. */
 export const mergedMembers = (record: Fields, patch: Fields): Fields =>
   Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, value === null ? null : merged(record[name], value)]));
 

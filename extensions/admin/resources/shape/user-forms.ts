@@ -1,14 +1,14 @@
-/** Users as they are made and answered, within their person and by themselves. */
+/** Schemas and views of users, within their person and alone, and the checks of their groups. */
 import { instant, knownPart, oneOf, type PersonWithUser, recordForms, type Static, Type } from '../../../../lib/extension-door.js';
 import { checkGrant, checkTaking } from '../../privileges.js';
 import type { Confirmation, MeansChecks } from '../means.js';
 import type { Request } from './crud.js';
 import { form, unbounded, viewOf, without } from './forms.js';
 
-/** Only an invitation that is accepted makes a user active. */
+/** The form of a new user. It has no status, because only an accepted invitation makes a user active. */
 export const newUserForm = without(recordForms.user, 'status');
 export const userForm = form(recordForms.members.user);
-/** Members that callers write, as they are answered. */
+/** The members that callers write, as answers have them. */
 const writtenForm = form(unbounded(recordForms.members.user));
 const written = viewOf<PersonWithUser['user']>(writtenForm);
 
@@ -66,9 +66,9 @@ async function givenGroups(
 }
 
 /**
- * Compares the groups of a new user. The service refuses groups that do not exist.
+ * Judges the groups of a new user. The directory refuses unknown groups later.
  * @returns the ids of the groups
- * @throws IdpError `grant_exceeds_own` for groups that the administrator may not give.
+ * @throws IdpError `grant_exceeds_own` for groups that the administrator may not give
  */
 export async function checkGroupsOfNewUser(request: GroupsRequest, refs: GroupRefs | undefined): Promise<readonly string[]> {
   const { tid = '' } = request.params;
@@ -78,9 +78,9 @@ export async function checkGroupsOfNewUser(request: GroupsRequest, refs: GroupRe
 }
 
 /**
- * Compares the difference alone: groups that the user has and keeps are not compared. The service refuses groups that do not exist.
+ * Judges the groups that a user gets and loses. Groups that the user keeps are not judged. The directory refuses unknown groups later.
  * @throws IdpError `grant_exceeds_own`, `all_tenants_required` for groups that the administrator may not give to the user, or take from the user;
- * `means_unconfirmed` where somebody may sign in as the user by a means whose writer held less.
+ * `means_unconfirmed` if a means whose writer held less signs in as the user
  * @returns a function that confirms these means; call it after the groups are written
  */
 export async function checkGroups(
