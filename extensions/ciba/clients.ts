@@ -1,4 +1,4 @@
-/** What clients of CIBA are registered with. @see CIBA Core §4 */
+/** Metadata of clients with the CIBA grant. @see CIBA Core §4 */
 import { type Client, canParseUrl } from '../../lib/extension-door.js';
 import { GRANT_TYPE } from './requests/requests.js';
 
@@ -24,7 +24,7 @@ export const clientMetadata: Readonly<Record<string, Check>> = {
 
 const keyMethods: ReadonlySet<unknown> = new Set(['private_key_jwt', 'self_signed_tls_client_auth']);
 
-/** What does not fit together. */
+/** Returns the problems of metadata that contradict each other, by member. */
 export function clientProblems(metadata: Client['metadata']): Readonly<Record<string, string>> {
   const { grant_types: grants, backchannel_token_delivery_mode: mode, jwks, jwks_uri: jwksUri, response_types: types } = metadata;
   const hasGrant = Array.isArray(grants) && grants.includes(GRANT_TYPE);

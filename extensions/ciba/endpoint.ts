@@ -1,4 +1,4 @@
-/** The backchannel authentication endpoint: a client asks for a person. @see CIBA Core §7 */
+/** The backchannel authentication endpoint, at which a client requests the sign-in of a user. @see CIBA Core §7 */
 import {
   type Account,
   type Client,
@@ -16,7 +16,7 @@ import { checkParameters, type Hint, parameterNames } from './parameters.js';
 import { INTERVAL_SECONDS } from './polling.js';
 import { GRANT_TYPE, mayAsk, type Requests } from './requests/requests.js';
 
-/** Every miss: nobody, several, a person of another tenant, one who is disabled. */
+/** The answer to every hint without a usable account: none, several, an account of another tenant, a disabled user. */
 const unknownUser: GrantRefusal = {
   error: 'unknown_user_id',
   description: 'no user was found by the hint: send another hint, or check it with the user',
@@ -37,7 +37,7 @@ export function createEndpoint(
   } = context;
   const hints = createHints(context);
 
-  /** @throws IdpError `too_many_requests` */
+  /** Counts a request of the client. @throws IdpError `too_many_requests` */
   async function countRequest({ id }: Client): Promise<void> {
     const { isOver, resetsAt } = await limit('authenticationRequests').attempt(id);
     if (isOver) throw new IdpError('too_many_requests', { retryAfterSeconds: secondsUntil(resetsAt, now) });

@@ -1,4 +1,4 @@
-/** The grant of CIBA: what a client gets for its `auth_req_id`. @see CIBA Core §10.1, §11 */
+/** The CIBA grant: the answers of the token endpoint to an `auth_req_id`. @see CIBA Core §10.1, §11 */
 
 import type { ExtensionContext, GrantRefusal, GrantType } from '../../lib/extension-door.js';
 import { present } from '../../lib/extension-door.js';

@@ -1,4 +1,4 @@
-/** Whom a client means: one account that may sign in to it, or nobody. Why nobody, the client does not learn. @see CIBA Core §7.1 */
+/** The account that a hint means: one account that may sign in to the client, or none. The client does not learn why there is none. @see CIBA Core §7.1 */
 import {
   type Account,
   type Client,
@@ -8,7 +8,7 @@ import {
   parseAcrValues,
 } from '../../lib/extension-door.js';
 
-/** Tenants whose people may be meant; absent: all. */
+/** Returns the tenants whose users a hint may mean; undefined for all. */
 export function tenantsOf({ allowedTenants }: Client, acrValues: string | undefined): readonly string[] | undefined {
   const { tenant } = parseAcrValues(acrValues);
   if (tenant === undefined) return allowedTenants;
@@ -18,19 +18,22 @@ export function tenantsOf({ allowedTenants }: Client, acrValues: string | undefi
 export function createHints({ directory }: Pick<ExtensionContext, 'directory'>) {
   const { accounts } = directory;
 
-  /** The only one of these; undefined where there are several. */
+  /** Returns the only account of these; undefined for none, and for several. */
   function onlyOne(candidates: readonly Account[]): Account | undefined {
     const byOid = new Map(candidates.map((account) => [account.person.user.id, account]));
     return byOid.size === 1 ? [...byOid.values()][0] : undefined;
   }
 
-  /** Of the accounts that share a `sub` the one that may be meant. */
+  /** Returns the only account that a hint may mean, of the linked accounts that share a `sub`. */
   async function ofFamily(account: Account, tids: readonly string[] | undefined): Promise<Account | undefined> {
     const family = await accounts.family(account.person);
     return onlyOne(family.filter((one) => isUsable(one) && (tids?.includes(one.tenant.id) ?? true)));
   }
 
-  /** A user id means its account; a `sub` that linked accounts share, or one of them where another tenant is named, the account of that tenant. */
+  /**
+   * Returns the account of a user id. A `sub` that linked accounts share means the account of the requested tenant. So does the id of a linked account, if
+   * another tenant is requested.
+   */
   async function byId(id: string | undefined, tids: readonly string[] | undefined): Promise<Account | undefined> {
     const account = id === undefined ? undefined : await accounts.findByOid(id);
     if (!account) return undefined;
@@ -41,7 +44,7 @@ export function createHints({ directory }: Pick<ExtensionContext, 'directory'>) 
 
   async function byNationalId(hint: string, tids: readonly string[] | undefined): Promise<readonly Account[]> {
     const [tid, ...others] = tids ?? [];
-    // Its hash is keyed by the tenant's id.
+    // The hash of a national id is keyed by the tenant's id.
     if (tid === undefined || others.length > 0) return [];
     const person = await directory.forTenant(tid).persons.findByNationalId(hint);
     const account = person?.user && (await accounts.findByOid(person.user.id));
@@ -49,7 +52,7 @@ export function createHints({ directory }: Pick<ExtensionContext, 'directory'>) 
   }
 
   return {
-    /** The account that a `login_hint` means. The same look-ups are made whatever it is. */
+    /** Returns the account that a `login_hint` means. All kinds of hints cause the same look-ups, so that the time does not reveal the kind. */
     async ofText({ userIdOf }: ClientRequest, hint: string, tids: readonly string[] | undefined): Promise<Account | undefined> {
       const [id, byName, byEmail, byNumber] = await Promise.all([
         byId(userIdOf(hint), tids),
@@ -58,11 +61,11 @@ export function createHints({ directory }: Pick<ExtensionContext, 'directory'>) 
         byNationalId(hint, tids),
       ]);
       if (id) return id;
-      // A name can be made of the address of somebody else, also the name of a parent: what two accounts have means nobody.
+      // A user name may be the address of another user, and so may the name of a parent account. A hint that two accounts match means neither.
       return onlyOne([...byName, ...byEmail, ...byNumber]);
     },
 
-    /** The account that a token means, if it may be meant here. */
+    /** Returns the account that a token means, if the token may mean it here. */
     async ofToken(account: Account | undefined, tids: readonly string[] | undefined): Promise<Account | undefined> {
       if (!account) return undefined;
       const isMeant = tids?.includes(account.tenant.id) ?? true;

@@ -1,9 +1,9 @@
 /**
- * Decoupled sign-in (CIBA): an application asks for a person, who approves on a device of their own.
+ * Decoupled sign-in (CIBA): a client requests the sign-in of a user, who approves on a device of their own.
  *
- * `endpoint` takes the request, with `parameters` and `hints`; `requests/` keeps it and what becomes of it; `grant` gives the client its tokens, as often as
- * `polling` lets it ask; `clients` says what clients are registered with. `person/` are the pages of who is asked, `notifications/` brings requests to them, and
- * decisions to clients and listeners.
+ * `endpoint` accepts the request, with `parameters` and `hints`. `requests/` stores the request and its outcome. `grant` issues the tokens, and `polling`
+ * limits how often a client asks for them. `clients` checks the metadata of clients. `person/` has the pages on which the user answers. `notifications/`
+ * notifies the user of requests, and clients and listeners of decisions.
  * @see OpenID Connect Client-Initiated Backchannel Authentication Flow, Core 1.0
  */
 import type { AuthenticationRequests, Extension, ExtensionContext } from '../../lib/extension-door.js';
@@ -42,10 +42,10 @@ export const ciba = (): Extension => ({
   discovery: () => ({ backchannel_user_code_parameter_supported: false }),
 });
 
-/** Requests whose decisions reach everybody who waits for them. */
+/** Returns the requests, with notifications of their decisions. */
 const announcedRequests = (context: ExtensionContext): Requests => createRequests(context, createAnnounce(context));
 
-/** The same for the host, in process. */
+/** Returns the API by which the host reads and decides requests in its own process. */
 export function cibaFor(context: ExtensionContext): AuthenticationRequests {
   const requests = announcedRequests(context);
   return {

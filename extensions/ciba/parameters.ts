@@ -1,4 +1,4 @@
-/** Parameters of an authentication request, checked one by one. @see service specification 4.10, CIBA Core §7.1 */
+/** Checks of the parameters of an authentication request. @see service specification 4.10, CIBA Core §7.1 */
 
 import type { GrantRefusal } from '../../lib/extension-door.js';
 import { parseAcrValues, present } from '../../lib/extension-door.js';
@@ -24,13 +24,13 @@ export type Parameters = Readonly<Partial<Record<Name, string>>>;
 
 export type Hint = { readonly name: 'login_hint' | 'login_hint_token' | 'id_token_hint'; readonly value: string };
 
-/** What a request asks for, but for whom: that takes a look-up. */
+/** The checked parameters of a request. They lack the account, because the account takes a look-up. */
 export interface Checked {
   readonly asked: Omit<Asked, 'oid' | 'tid' | 'clientId'>;
   readonly hint: Hint;
   /** Seconds. */
   readonly requestedExpiry?: number;
-  /** Of a client that is notified. */
+  /** The token by which the service authenticates to a client that is notified. */
   readonly notificationToken?: string;
 }
 

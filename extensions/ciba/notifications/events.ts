@@ -1,6 +1,6 @@
 /**
- * Events of authentication requests. A decision is announced before it is written, so that no crash keeps it from anybody; what it was is read afterwards, so
- * that the event, the client and the person are told the same.
+ * Events of authentication requests. Deliveries about a decision are enqueued before the decision is written, so that a crash loses none. They read the
+ * decision when they run, so that the event, the client and the user get the same outcome.
  */
 import type { Account, Attribution, DeliveryHandler, EventMap, ExtensionContext } from '../../../lib/extension-door.js';
 import type { AuthenticationRequest } from '../requests/record.js';
@@ -19,7 +19,7 @@ const about = ({ id, oid, clientId }: AuthenticationRequest): EventMap['Backchan
   ClientId: clientId,
 });
 
-/** What has to be told of a decision, enqueued before it is written. */
+/** Enqueues the deliveries about a decision, before the decision is written. */
 export const createAnnounce =
   ({ work: { deliver } }: Pick<ExtensionContext, 'work'>): Announce =>
   async ({ id, isPing }) => {
@@ -31,7 +31,7 @@ export const createAnnounce =
     };
   };
 
-/** Tells of a request that began: the event, and whoever brings it to the person. */
+/** Emits the event of a new request, and enqueues the notifications of the user. */
 export const createAnnounceRequest =
   ({ service: { ciba }, work: { deliver, emit, mail } }: Pick<ExtensionContext, 'service' | 'work'>) =>
   async (request: AuthenticationRequest, account: Account, by: Attribution): Promise<void> => {
@@ -40,7 +40,7 @@ export const createAnnounceRequest =
     for (const kind of kinds) (await deliver(kind, { id: request.id })).release();
   };
 
-/** Raises the event of a decision, once however often it is told. */
+/** Emits the event of a decision, once for any number of deliveries. */
 export const createRaiseDecision =
   ({ directory, work: { emit } }: ExtensionContext, requests: Pick<Requests, 'read'>): DeliveryHandler =>
   async ({ data, attempts }) => {
@@ -48,7 +48,7 @@ export const createRaiseDecision =
     const account = request && (await directory.accounts.findByOid(request.oid));
     if (!request || !account) return;
     const { id, denial = 'declined', decidedBy = {} } = request;
-    // The book says `replaced` before the record does, and the record may yet say something else.
+    // The user's list of requests names a replaced request before the record has the state `replaced`, and the record may still get another state.
     const state = request.state === 'replaced' && request.decidedAt === undefined ? 'pending' : request.state;
     const cause = `ciba ${id} decided`;
     if (state === 'approved') return emit('BackchannelAuthenticationApproved', account, about(request), cause, decidedBy);
@@ -56,6 +56,6 @@ export const createRaiseDecision =
       const Reason = state === 'denied' ? denial : state;
       return emit('BackchannelAuthenticationDenied', account, { ...about(request), Reason }, cause, decidedBy);
     }
-    // The write of a node that died never came; one that is slow does.
+    // A retry finds the decision of a slow node. The decision of a node that died is never written.
     if (state === 'pending' && attempts < DECISION_RETRIES.length) throw new Error('the decision is not written yet');
   };

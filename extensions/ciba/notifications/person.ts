@@ -1,4 +1,4 @@
-/** Brings a request to its person: by the host's push or SMS, and by mail. Neither has anything in it that answers the request. */
+/** Notifications of a user about a request: by the host's push or SMS, and by mail. Neither contains anything that answers the request. */
 import {
   type Account,
   type CibaNotification,
@@ -15,7 +15,7 @@ import { byTheClock } from '../person/times.js';
 import type { AuthenticationRequest } from '../requests/record.js';
 import type { Requests } from '../requests/requests.js';
 
-/** Milliseconds that the host has to take a notification. */
+/** Milliseconds that the host's `notify` may take. */
 const TIMEOUT_MS = 10_000;
 
 interface Waiting {
@@ -24,7 +24,7 @@ interface Waiting {
   readonly client: Client;
 }
 
-/** A request that still waits for its person; undefined for one that takes no answer any more. */
+/** Returns a pending request with its account and client; undefined for a request that was decided, was replaced or expired. */
 async function waiting({ directory }: ExtensionContext, requests: Pick<Requests, 'read'>, id: string): Promise<Waiting | undefined> {
   const request = await requests.read(id);
   if (request?.state !== 'pending') return undefined;
@@ -32,7 +32,7 @@ async function waiting({ directory }: ExtensionContext, requests: Pick<Requests,
   return account && client && { request, account, client };
 }
 
-/** @throws Error where the host did not take it: another attempt follows. */
+/** Notifies the host. @throws Error if the host's `notify` failed, so that the delivery is retried */
 export const createNotify =
   (context: ExtensionContext, requests: Pick<Requests, 'read'>): DeliveryHandler =>
   async ({ data }) => {
@@ -46,7 +46,7 @@ export const createNotify =
       await withTimeLimit(TIMEOUT_MS, (signal) => notify(notification, signal));
     } catch (err) {
       logger.warn({ err, clientId, tid }, 'the host did not take a request to sign in; another attempt follows');
-      // The queue keeps what this says, and the host's own words may be about the person.
+      // The queue stores this text, and the host's own error text may contain personal data.
       throw new Error('the host did not take the request');
     }
   };
@@ -76,7 +76,7 @@ function notificationOf({ request, account, client }: Waiting, url: string): Cib
   });
 }
 
-/** Mails the person a link to the request, to an address that is theirs. */
+/** Mails the user a link to the request, to the address for mail about the account. */
 export const createSendMail =
   (context: ExtensionContext, requests: Pick<Requests, 'read'>, mail: Mail): DeliveryHandler =>
   async ({ data }) => {
@@ -85,7 +85,7 @@ export const createSendMail =
     if (found && to !== undefined) await mail.send(letterOf(context, found, to));
   };
 
-/** The mail names no person, because the owner of the mailbox may not be the person of the account. */
+/** Returns the mail. It names no person, because the owner of the mailbox may not be the person of the account. */
 function letterOf(context: ExtensionContext, { request, account, client }: Waiting, to: string): Letter {
   const { tenant } = account;
   const locale = request.uiLocales?.split(' ')[0];

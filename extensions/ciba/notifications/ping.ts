@@ -1,5 +1,5 @@
 /**
- * Tells a client in ping mode that its request was approved or denied. The client then asks the token endpoint for what became of it.
+ * Notifications of clients in ping mode: a request was approved or denied. The client then asks the token endpoint for the outcome.
  * @see CIBA Core §10.2, threat D8
  */
 import type { DeliveryHandler, ExtensionContext } from '../../../lib/extension-door.js';
@@ -7,10 +7,10 @@ import type { Requests } from '../requests/requests.js';
 
 const TIMEOUT_MS = 5_000;
 
-/** Whether an answer stays the same however often the ping is sent. A redirect is an answer of the client, and is not followed. */
+/** Whether a retry would get the same answer. A redirect counts as an answer, and is not followed. */
 const isFinal = (status: number): boolean => (status >= 300 && status < 400) || status === 401 || status === 403;
 
-/** @throws Error where the client did not take it: another attempt follows. */
+/** Notifies the client. @throws Error if the client did not accept the notification, so that the delivery is retried */
 export const createPing =
   (
     { directory, http: { fetch }, service: { logger, now } }: ExtensionContext,
@@ -29,7 +29,7 @@ export const createPing =
       headers: { authorization: `Bearer ${notification.token}`, 'content-type': 'application/json', 'user-agent': 'tenant-idp' },
       body: JSON.stringify({ auth_req_id: notification.authReqId }),
       timeoutMs: TIMEOUT_MS,
-      // What it answers beside the status is nothing to us. @see CIBA Core §10.2
+      // The service ignores the body of the answer. @see CIBA Core §10.2
       maxBytes: 0,
     });
     if (status >= 200 && status < 300) return;

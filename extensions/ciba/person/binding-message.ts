@@ -1,29 +1,29 @@
 /**
- * The message of an authentication request, as the person sees it. Whoever sends it is a client, and may be a hostile one: no part of it becomes markup of
- * its own, and none changes place, its own letters or those beside it.
+ * The binding message of an authentication request, as the user sees it. A hostile client may send it. So no part of the message becomes markup of its own,
+ * and no part changes the order of letters, in the message or beside it.
  *
- * `simpleMarkdownV1` knows paragraphs, headings, lists, bold and italic. Everything else is text: links, HTML, code, images, tables.
+ * `simpleMarkdownV1` has paragraphs, headings, lists, bold and italic. Links, HTML, code, images and tables stay text.
  * @see CIBA Core §7.1, threat D10
  */
 import { type Html, html, isBlank, textProblem } from '../../../lib/extension-door.js';
 import type { MessageFormat } from '../requests/record.js';
 
-/** Characters, as Unicode counts them. */
+/** Maximum Unicode characters of a message. */
 export const MAX_MESSAGE_CHARACTERS = 256;
 
 /**
- * What is not to be seen, or moves what is: controls, line and paragraph separators, marks and overrides of direction (UAX #9), tags, halves of characters,
- * and what will never be one.
+ * Characters that are invisible or move visible ones: controls, line and paragraph separators, marks and overrides of direction (UAX #9), tags, surrogates
+ * and noncharacters.
  */
 const unseen = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Noncharacter_Code_Point}\u{E0000}-\u{E007F}]/gu;
 
-/** Whether a message can be shown as it is. Only formatted messages have lines. */
+/** Whether a message can be shown unchanged. Only formatted messages may have several lines. */
 export function isPresentable(text: string, format: MessageFormat): boolean {
   const isShort = text.length <= 2 * MAX_MESSAGE_CHARACTERS && [...text].length <= MAX_MESSAGE_CHARACTERS;
   return isShort && !isBlank(text) && textProblem('text', text) === undefined && (format !== 'plaintext' || !text.includes('\n'));
 }
 
-/** The message as markup of ours. A record that somebody else wrote is shown too, with a mark for each character that has no place in it. */
+/** Returns the message as HTML. A stored message that breaks the rules is shown too, with `U+FFFD` in place of each forbidden character. */
 export function renderMessage(text: string, format: MessageFormat): Html {
   const lines = text.split('\n').map((line) => line.replace(unseen, '\u{FFFD}'));
   return format === 'simpleMarkdownV1' ? html`${blocksOf(lines).map(renderBlock)}` : html`<p>${inOrder(lines.join(' '))}</p>`;
@@ -50,7 +50,7 @@ function blocksOf(lines: readonly string[]): readonly (Heading | Lines)[] {
     const [, marks = '', heading] = headingLine.exec(line) ?? [];
     const [, item] = itemLine.exec(line) ?? [];
     if (heading !== undefined) {
-      // An outline without gaps, whatever the message skips.
+      // Levels are adapted, so that the outline has no gaps.
       const levels = blocks.flatMap((block) => (block.is === 'heading' ? [block.level] : []));
       blocks.push({ is: 'heading', level: Math.min(marks.length, (levels.at(-1) ?? 0) + 1), line: heading });
       open = undefined;
@@ -84,20 +84,20 @@ function renderBlock(block: Heading | Lines): Html {
   }
 }
 
-/** A pair of stars that waits for its other half. */
+/** An opening pair of stars that has no closing pair yet. */
 interface Opened {
   readonly stars: 1 | 2;
-  /** What came before it. */
+  /** The words before the pair. */
   readonly before: readonly Html[];
 }
 
-/** Bold, italic and text. Stars without another half are stars. */
+/** Returns a line with bold and italic parts. Stars without a closing pair stay text. */
 function inline(line: string): readonly Html[] {
   const opened: Opened[] = [];
   let words: readonly Html[] = [];
   const close = (from: number): void => {
     const [pair, ...lost] = opened.splice(from) as [Opened, ...Opened[]];
-    // Those that opened later have no other half.
+    // Pairs that opened later have no closing pair.
     const [first = words, ...rest] = [...lost.map(({ before }) => before), words];
     const inside = [...first, ...lost.flatMap(({ stars }, index) => [html`${'*'.repeat(stars)}`, ...(rest[index] ?? [])])];
     words = [...pair.before, pair.stars === 2 ? html`<strong>${inside}</strong>` : html`<em>${inside}</em>`];
@@ -132,7 +132,7 @@ interface Token {
   readonly canClose: boolean;
 }
 
-/** Runs of stars and the text between them. A backslash makes a mark text. */
+/** Returns the runs of stars and the text between them. A mark after a backslash is text. */
 function tokensOf(line: string): readonly Token[] {
   const tokens: Token[] = [];
   let text = '';
@@ -158,13 +158,13 @@ function tokensOf(line: string): readonly Token[] {
   return tokens;
 }
 
-/** Letters that are written from right to left, with marks and the spaces and signs between them; digits are none. */
+/** Letters that are written from right to left, with the marks, spaces and punctuation between them, without digits. */
 const rightToLeft =
   /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}](?:[\p{M}\s\p{P}]*[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}\p{M}])*/u;
 const rightToLeftParts = new RegExp(`(${rightToLeft.source})`, 'u');
 
 /**
- * Text whose parts keep their order. Words of another direction are set apart, because digits and Latin words beside them would otherwise change places.
+ * Returns text whose parts keep their order. Right-to-left words are isolated, because digits and Latin words beside them would otherwise change places.
  * @see Unicode Standard Annex #9 §3.3.4, §6.1
  */
 function inOrder(text: string): readonly (Html | string)[] {

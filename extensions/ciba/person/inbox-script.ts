@@ -1,4 +1,4 @@
-/** The script of the inbox: who waits for a request there sees it come. It leaves the page alone while somebody is at something on it. */
+/** The script of the inbox, which reloads the page so that new requests appear. It does not reload while the user has focus on a part of the page. */
 export const inboxScript = `const look = () => setTimeout(() => {
   const isIdle = document.visibilityState === 'visible' && navigator.onLine && !document.querySelector('details[open]')
     && (document.activeElement === document.body || document.activeElement === null);

@@ -1,4 +1,4 @@
-/** The pages of the person who is asked: what asks for an answer, one request, and what became of it. */
+/** Pages on which a user answers requests: the inbox, one request, and its outcome. */
 
 import type { Context } from 'koa';
 import type {
@@ -19,29 +19,29 @@ import { renderMessage } from './binding-message.js';
 import { inboxScript } from './inbox-script.js';
 import { fromNow } from './times.js';
 
-/** A request and the client that it is of. */
+/** A request and its client. */
 export interface RequestOfClient {
   readonly request: AuthenticationRequest;
   readonly client: Client;
 }
 
-/** A request as its person sees it. */
+/** A request as its user sees it. */
 export interface Shown extends RequestOfClient {
   readonly account: Account;
-  /** Scopes that the client needs consent for. */
+  /** Scopes for which the client needs consent. */
   readonly missing: readonly ({ readonly name: string } & ScopeWords)[];
-  /** Whether the sign-in is recent enough, and of the strength that is asked for. */
+  /** Whether the sign-in is recent enough and has the requested strength. */
   readonly canApprove: boolean;
-  /** The person signed in for it just now, and that was not enough. */
+  /** Whether the user has just signed in for the request, and the sign-in was not sufficient. */
   readonly isInsufficient?: boolean;
 }
 
-/** Paths of the pages, below the issuer. */
+/** Returns the path of the inbox, below the issuer. */
 export const inboxPath = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/ciba`;
 export const requestPath = (service: Pick<ExtensionContext['service'], 'own'>, id: string): string =>
   `${inboxPath(service)}/requests/${id}`;
 
-/** What the form is about. */
+/** Returns the subject of the form of a request. */
 export const formSubject = (id: string, { session }: Pick<BrowserSignIn, 'session'>): string => `ciba ${id} ${session}`;
 
 type PagesContext = Pick<ExtensionContext, 'service' | 'pages'>;
@@ -89,7 +89,7 @@ export class Pages {
       title: ofClient('title'),
       ...(isInsufficient ? { problem: 'ciba.insufficient' } : {}),
       form: {
-        // What the person is shown to consent to is what the form allows.
+        // The form allows only the scopes that the page shows.
         action: `${this.#addressOf(id)}?${new URLSearchParams({ listed: missing.map(({ name }) => name).join(' ') })}`,
         subject: formSubject(id, here),
       },
@@ -115,7 +115,7 @@ export class Pages {
     });
   }
 
-  /** For who is not signed in completely: nothing of the request, and nothing of its person. */
+  /** Shows the page for an incomplete sign-in. It shows nothing about the request and nothing about its user. */
   unfinished(ctx: Context, here: Pick<BrowserSignIn, 'session'>, id: string): Promise<void> {
     return this.#view(ctx, {
       title: 'ciba.unfinished.title',
@@ -128,13 +128,13 @@ export class Pages {
     });
   }
 
-  /** For who is not signed in completely. */
+  /** Shows an incomplete sign-in that the request was denied. */
   denied(ctx: Context, denial: 'declined' | 'unrecognised'): Promise<void> {
     const parts: readonly ViewPart[] = [{ part: 'text', text: `ciba.unfinished.${denial}` }, this.#toInbox()];
     return this.#view(ctx, { title: `ciba.${denial}.title`, parts });
   }
 
-  /** A request that takes no answer any more. */
+  /** Shows a request that was decided, was replaced or has expired. */
   over(ctx: Context, account: Account, { request, client }: RequestOfClient): Promise<void> {
     const { state, denial = 'declined', uiLocales } = request;
     const values = { client: client.name, tenant: account.tenant.name };
@@ -142,7 +142,7 @@ export class Pages {
     return this.#message(ctx, { client, tenant: account.tenant }, name, values, { uiLocales });
   }
 
-  /** A client that may not sign the person in any more. */
+  /** Shows that the client may no longer sign the user in. */
   refused(ctx: Context, account: Account, { client }: Pick<RequestOfClient, 'client'>): Promise<void> {
     return this.#message(ctx, { tenant: account.tenant }, 'refused', { client: client.name }, { status: 403 });
   }
@@ -151,7 +151,7 @@ export class Pages {
     return this.#message(ctx, { tenant: account.tenant }, 'gone', {}, { status: 404 });
   }
 
-  /** The browser is signed in as somebody else than who is asked. */
+  /** Shows that the request is for another account than the browser's. */
   other(ctx: Context, account: Account, id: string): Promise<void> {
     const parts: readonly ViewPart[] = [
       { part: 'link', text: 'ciba.other.signIn', href: `${this.#addressOf(id)}/sign-in` },
@@ -160,19 +160,19 @@ export class Pages {
     return this.#message(ctx, { tenant: account.tenant }, 'other', namesOf(account), { status: 403, parts });
   }
 
-  /** A form that is not from our page of this browser. */
+  /** Refuses a form that did not come from this page in this browser. */
   lost(ctx: Context, account: Account, id: string): Promise<void> {
     const parts: readonly ViewPart[] = [{ part: 'link', text: 'ciba.again', href: this.#addressOf(id) }];
     return this.#message(ctx, { tenant: account.tenant }, 'lost', {}, { status: 403, parts });
   }
 
-  /** The browser came back without a sign-in. */
+  /** Shows that the browser returned without a sign-in. */
   unsigned(ctx: Context): Promise<void> {
     const parts: readonly ViewPart[] = [{ part: 'link', text: 'ciba.unsigned.again', href: this.#inboxAddress() }];
     return this.#message(ctx, {}, 'unsigned', {}, { status: 403, parts });
   }
 
-  /** A page that says one thing. */
+  /** Shows a page with one message. */
   #message(
     ctx: Context,
     look: Look,

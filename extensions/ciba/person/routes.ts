@@ -1,9 +1,9 @@
 /**
- * The pages on which people answer requests. A request is shown to its person alone, and answered by a form. GET changes nothing.
+ * Routes of the pages on which users answer requests. Only the user of a request sees it, and answers it with a form. GET changes nothing.
  *
- * - Looking at a request takes a complete sign-in.
- * - Approving takes a recent complete sign-in of the strength that the request asks for.
- * - Denying takes any sign-in of the person, also one that waits for a second factor. The page for it shows nothing of the request.
+ * - To see a request requires a complete sign-in.
+ * - To approve it requires a recent complete sign-in of the requested strength.
+ * - To deny it, any sign-in of the user is enough, even one that waits for a second factor. The page for it shows nothing about the request.
  */
 import type { Context } from 'koa';
 import {
@@ -26,21 +26,21 @@ import type { AuthenticationRequest } from '../requests/record.js';
 import { mayAsk, type Requests } from '../requests/requests.js';
 import { createPages, formSubject, inboxPath, type Pages, type RequestOfClient } from './pages.js';
 
-/** How long ago a sign-in may be that approves, in seconds. */
+/** Maximum age of a sign-in that approves, in seconds. */
 const RECENT_SECONDS = 600;
 
-/** The application that people sign in to for an answer, by its id. */
+/** Id of the application that users sign in to before they answer. */
 const PAGE = 'ciba:page';
 
-/** Answers that give nothing. */
+/** Answers that deny a request. */
 const denials: Readonly<Record<string, 'declined' | 'unrecognised'>> = { deny: 'declined', unrecognise: 'unrecognised' };
 
 const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, PAGE, inboxPath(context.service), RECENT_SECONDS, false);
 
-/** The application that people sign in to for an answer. */
+/** Returns the application that users sign in to before they answer. */
 export const createPersonClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;
 
-/** What the answer takes, as a sign-in is asked for it. */
+/** Returns the requirements of a request, as a request for a sign-in. */
 function askOf({ acrValues = '', tid, bindingMessage, messageFormat, initiator, uiLocales }: AuthenticationRequest): Partial<SignInAsk> {
   const names = acrValues.split(' ').filter((name) => name !== '' && !name.startsWith('tenant:'));
   return {
@@ -53,16 +53,16 @@ function askOf({ acrValues = '', tid, bindingMessage, messageFormat, initiator, 
   };
 }
 
-/** A request, and the complete sign-in of its person. */
+/** A request, and the complete sign-in of its user. */
 type Asked = RequestOfClient & { readonly here: BrowserSignIn };
 
-/** The form of a request: a denial by a sign-in of its person that may be incomplete, or an answer by a complete one. */
+/** A posted form: a denial, for which the user's sign-in may be incomplete, or an answer by a complete sign-in. */
 type Posted = { readonly id: string } & (
   | { readonly denial: 'declined' | 'unrecognised'; readonly here: SignInToEnd }
   | { readonly asked: Asked; readonly here: BrowserSignIn }
 );
 
-/** What the routes are made of. */
+/** Parts that the routes share. */
 interface Parts {
   readonly context: ExtensionContext;
   /** The path of the pages, below the issuer. */
@@ -81,7 +81,7 @@ export function personRoutes(router: ExtensionRouter, context: ExtensionContext,
 
 const pathOf = (id: string): string => `/requests/${encodeURIComponent(id)}`;
 
-/** The list of a person's requests, and the way back from a sign-in. */
+/** Adds the inbox, and the return from a sign-in. */
 function inboxRoutes(router: ExtensionRouter, parts: Parts): void {
   const { context, base, pages, ownPage, requests } = parts;
   const { directory, impersonation, service } = context;
@@ -105,7 +105,7 @@ function inboxRoutes(router: ExtensionRouter, parts: Parts): void {
   });
 }
 
-/** One request: its page, and its form. */
+/** Adds the page of one request and its form. */
 function requestRoutes(router: ExtensionRouter, parts: Parts): void {
   const { context, base, pages, ownPage, requests } = parts;
   const { http, impersonation, pages: words, service } = context;
@@ -131,7 +131,7 @@ function requestRoutes(router: ExtensionRouter, parts: Parts): void {
     });
   });
 
-  /** For who is signed in as somebody else. */
+  /** Starts a sign-in with another account. */
   router.get(`${base}/requests/:id/sign-in`, impersonation.inPerson, async (ctx: Context) => {
     const id = String(ctx.params.id);
     const request = await requests.read(id);
@@ -157,15 +157,15 @@ function requestRoutes(router: ExtensionRouter, parts: Parts): void {
       const { id } = posted;
       if ('denial' in posted) await requests.deny(id, posted.denial, attributionOf({ oid: posted.here.oid }, http.requestId(ctx)));
       else if (formField(ctx, 'decision') === 'approve' && (await approve(parts, ctx, posted.asked))) return;
-      // Its page tells what became of it, whoever was first.
+      // The page of the request shows its outcome, also if another decision came first.
       redirectByGet(ctx, service.url(base + pathOf(id)));
     },
   });
 }
 
 /**
- * Who is signed in here, in person; undefined once the browser was sent to sign in.
- * @param instead of that; answers whether it showed a page.
+ * Returns the sign-in of the browser in person; undefined after the browser was sent to a sign-in.
+ * @param instead called before the browser is sent to a sign-in. If it returns true, it showed a page, and the browser stays.
  */
 async function signedIn(
   { context, ownPage }: Parts,
@@ -183,13 +183,13 @@ async function signedIn(
   return undefined;
 }
 
-/** The request of an id and the sign-in of its person, complete or not. Undefined for the sign-in of somebody else. */
+/** Returns a request and the sign-in of its user, complete or not. Undefined for the sign-in of another user. */
 async function ofItsPerson({ context, requests }: Parts, ctx: Context, id: string) {
   const [request, here] = await Promise.all([requests.read(id), context.signIn.toEnd(ctx)]);
   return request && here && !here.act && here.oid === request.oid ? { request, here } : undefined;
 }
 
-/** Shows an incomplete sign-in the page that denies a pending request, or that confirms a denial. @returns whether a page was shown */
+/** Shows an incomplete sign-in the page on which a pending request can be denied, or the page that confirms a denial. @returns whether a page was shown */
 async function showUnfinished(parts: Parts, ctx: Context, id: string): Promise<boolean> {
   const { pages } = parts;
   const own = await ofItsPerson(parts, ctx, id);
@@ -202,7 +202,7 @@ async function showUnfinished(parts: Parts, ctx: Context, id: string): Promise<b
   return true;
 }
 
-/** The request of the path with who it asks; undefined once something else was shown. */
+/** Returns the request of the path with the sign-in of its user; undefined after another page was shown. */
 async function askedHere(parts: Parts, ctx: Context, instead?: () => Promise<boolean>): Promise<Asked | undefined> {
   const { context, pages, requests } = parts;
   const id = String(ctx.params.id);
@@ -219,7 +219,7 @@ const isEnough = async ({ context, ownPage }: Parts, { here, request, client }: 
   ownPage.isRecent(here) &&
   (await context.signIn.isSufficient(here.account, here, { client, scopes: request.scopes, acrValues: request.acrValues }));
 
-/** Approves the request, if the sign-in is enough for it. @returns whether the browser was sent to a sign-in instead */
+/** Approves the request if the sign-in is sufficient. @returns whether the browser was sent to a sign-in instead */
 async function approve(parts: Parts, ctx: Context, asked: Asked): Promise<boolean> {
   const { context, ownPage, requests } = parts;
   const { consents, means } = context.directory;
@@ -232,15 +232,15 @@ async function approve(parts: Parts, ctx: Context, asked: Asked): Promise<boolea
   }
   const missing = await missingOf(parts, asked);
   const listed = String(ctx.query.listed ?? '').split(' ');
-  // Its page is shown again: it did not list all that is to be allowed.
+  // The page is shown again, because it did not list all missing scopes.
   if (missing.some((name) => !listed.includes(name))) return false;
-  // Before the approval, so that a client that redeems it immediately finds the consent.
+  // The consent is written first, so that a client that redeems the approval immediately finds it.
   if (missing.length > 0) await consents.allow(here.oid, client.id, missing, [], await means.ofSignIn(here, here.account));
   await requests.approve(id, here, attributionOf(here, context.http.requestId(ctx)));
   return false;
 }
 
-/** Scopes that the person has not allowed a client that needs it. */
+/** Returns the scopes for which the client needs the user's consent and does not have it. */
 async function missingOf(
   { context: { directory } }: Parts,
   { request: { oid, scopes }, client }: RequestOfClient,

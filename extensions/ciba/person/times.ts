@@ -1,7 +1,7 @@
-/** When something was, or will be: from now on a page, and by the clock in a mail, which is read whenever. */
+/** Texts of instants: relative to now on a page, absolute in a mail, because a mail may be read much later. */
 import type { InLanguage } from '../../../lib/extension-door.js';
 
-/** `20 seconds ago`, `in 2 minutes`. Times to come are rounded down. @param now milliseconds since the epoch */
+/** Returns a relative time, such as `20 seconds ago` or `in 2 minutes`. Future times are rounded down. @param now milliseconds since the epoch */
 export const fromNow = (date: Date, now: number): InLanguage => ({
   inLanguage(locale) {
     const seconds = Math.floor((date.getTime() - now) / 1000);
@@ -10,7 +10,7 @@ export const fromNow = (date: Date, now: number): InLanguage => ({
   },
 });
 
-/** To the second, because requests last minutes; the zone is said, because nobody knows the reader's. */
+/** Returns date and time to the second, because requests last minutes. The text names the time zone, because the reader's zone is unknown. */
 export const byTheClock = (date: Date): InLanguage => ({
   inLanguage: (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'long', timeZone: 'UTC' }).format(date),
 });

@@ -1,15 +1,15 @@
 /**
- * Authentication requests: one record each, and what becomes of it.
+ * Records of authentication requests, one for each request.
  *
- * A request is `pending` until one of `approved`, `denied` and `replaced` takes its place, by compare-and-swap: whoever comes second finds the outcome of the
- * first. It is `expired` when its time is over while it is pending; an approval that nobody redeemed in time is worth nothing. This file is the form of the record, `user-requests`
- * what each user has of them, `requests` what may be done with them.
+ * A request is `pending` until it becomes `approved`, `denied` or `replaced` by compare-and-swap. A second decision finds the outcome of the first. A pending
+ * request that expires is `expired`. An approval that the client did not redeem in time is worthless. This file has the form of the record, `user-requests`
+ * the list of a user's requests, and `requests` the operations.
  */
 import type { ArtifactKind, Attribution, AuthenticationRequest, DenialReason, Proof, SignedIn } from '../../../lib/extension-door.js';
 
-/** Seconds that a request is kept beyond its end, to answer `expired_token`. */
+/** Seconds that a request is stored after it expired, so that the token endpoint can answer `expired_token`. */
 export const RETENTION_SECONDS = 600;
-/** Longest that a request can live, in seconds. */
+/** Maximum lifetime of a request, in seconds. */
 export const MAX_LIFETIME_SECONDS = 600;
 
 export const requestKind: ArtifactKind = {
@@ -18,19 +18,19 @@ export const requestKind: ArtifactKind = {
   account: true,
 };
 
-/** What a client asks for. */
+/** The parts of a request that come from the client and its hint. */
 export type Asked = Pick<
   AuthenticationRequest,
   'oid' | 'tid' | 'clientId' | 'scopes' | 'acrValues' | 'bindingMessage' | 'messageFormat' | 'initiator' | 'uiLocales'
 >;
 
-/** The sign-in that a person approved with. */
+/** The sign-in with which the user approved. */
 export interface Approval extends Pick<SignedIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'used' | 'owner' | 'session'> {
-  /** Where it is neither the password nor called as its `idp`. */
+  /** The sign-in method. Absent for the password, and for a method with the name of its `idp`. */
   readonly method?: string;
 }
 
-/** An approval, and the proof of its sign-in. The approval is valid until that sign-in is revoked. */
+/** An approval with the proof of its sign-in. The approval is valid until the sign-in is revoked. */
 export interface ProvenApproval extends Approval {
   readonly proof: Proof;
 }
@@ -39,23 +39,23 @@ export type { AuthenticationRequest, DenialReason };
 export type MessageFormat = AuthenticationRequest['messageFormat'];
 export type State = Exclude<AuthenticationRequest['state'], 'expired'>;
 
-/** As it is kept, encrypted; times in milliseconds since the epoch. */
+/** A request as it is stored, encrypted. Times are in milliseconds since the epoch. */
 export interface RequestRecord extends Asked {
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly state: State;
   readonly decidedAt?: number;
-  /** Who decided, and by which request. */
+  /** The actor who decided, and the HTTP request. */
   readonly decidedBy?: Attribution;
-  /** When the client got the outcome at the token endpoint: tokens, or that there are none. */
+  /** When the client got the outcome at the token endpoint: tokens or an error. */
   readonly collectedAt?: number;
   readonly approval?: ProvenApproval;
   readonly denial?: DenialReason;
-  /** Of a client that is to be notified. */
+  /** Values for the notification of a client in ping mode. */
   readonly notification?: { readonly authReqId: string; readonly token: string };
 }
 
-/** Whether a request has expired. @param now milliseconds since the epoch, by the time that all nodes share */
+/** Whether a request has expired. @param now milliseconds since the epoch, by the clock that all nodes share */
 export const isExpired = ({ expiresAt }: Pick<RequestRecord, 'expiresAt'>, now: number): boolean => expiresAt <= now;
 
 /** Returns a request as the host API shows it. @param now as in {@link isExpired} */

@@ -1,4 +1,4 @@
-/** What may be done with authentication requests: start one, show it, approve it, deny it, redeem it. */
+/** Operations on authentication requests: start, read, approve, deny, redeem. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import type {
@@ -17,50 +17,50 @@ import { present } from '../../../lib/extension-door.js';
 import { type Approval, type Asked, isExpired, RETENTION_SECONDS, type RequestRecord, requestKind, viewOf } from './record.js';
 import { createUserRequests, type RequestEntry, type UserRequests } from './user-requests.js';
 
-/** A notification that waits for a decision to be written. */
+/** Notifications that wait until a decision is written. */
 export interface Announcement {
-  /** Once it is written; also where it was not, because another one was. */
+  /** Releases the notifications, after the decision or another one was written. */
   release(): void;
 }
 
-/** Told of a decision before it is written, so that a node that dies in between keeps it from nobody. What it tells is to be read from the request then. */
+/** Prepares the notifications of a decision before it is written, so that a crash between loses none. They read the decision from the request later. */
 export type Announce = (request: AuthenticationRequest) => Promise<Announcement>;
 
 export interface StartedRequest {
-  /** The client's secret: what it redeems. */
+  /** The secret that the client redeems. */
   readonly authReqId: string;
   readonly request: AuthenticationRequest;
 }
 
-/** A request, as its client finds it. */
+/** A request as its client finds it at the token endpoint. */
 export interface PolledRequest {
   readonly id: string;
   readonly record: RequestRecord;
-  /** Whether this caller has redeemed it. */
+  /** Whether this call redeemed the approval. */
   readonly isRedeemed: boolean;
 }
 
 export interface Requests extends AuthenticationRequests {
-  /** @returns undefined where the user has as many requests as one may have, or another of the client came at the same time and took its place. */
+  /** Starts a request. Returns undefined if the user has the maximum of requests, or a concurrent request of the client replaced this one. */
   start(
     asked: Asked,
     options: { readonly lifetimeSeconds: number; readonly notificationToken?: string },
   ): Promise<StartedRequest | undefined>;
-  /** Where the client of a request is notified. Undefined for a client that polls, and once the client has the outcome. */
+  /** Returns the values for the notification of the client. Undefined for a client that polls, and after the client got the outcome. */
   notificationOf(id: string): Promise<{ readonly authReqId: string; readonly token: string } | undefined>;
-  /** Redeems the approval of the request that a client holds: one caller gets it. Undefined where the client holds none, or it was redeemed before. */
+  /** Redeems the approval of a request. One call gets it. Undefined if the client has no such request, and if the approval was redeemed before. */
   redeem(authReqId: string, clientId: string): Promise<PolledRequest | undefined>;
 }
 
-/** Longer than the write of a record takes, whose node's clock may be behind. */
+/** Milliseconds in which a missing record may still be written. Longer than a write takes, because the clock of the writing node may be behind. */
 const BEING_WRITTEN_MS = 30_000;
 
-/** An id that names the request of a secret, and opens nothing. */
+/** Returns the id of the request of a secret. The id is not a credential. */
 const idOf = (authReqId: string): string => createHash('sha256').update(authReqId).digest('base64url').slice(0, 32);
 
 export const GRANT_TYPE = 'urn:openid:params:grant-type:ciba';
 
-/** Whether the client may sign people of the account's tenant in by this grant. */
+/** Whether the client may sign in users of the account's tenant by this grant. */
 export const mayAsk = (client: Client | undefined, { tenant }: Account): boolean =>
   client?.status === 'active' &&
   (client.allowedTenants?.includes(tenant.id) ?? true) &&
@@ -131,7 +131,7 @@ class StoredRequests implements Requests {
     const [account, client] = await Promise.all([directory.accounts.findByOid(oid), directory.clients.get(request.clientId)]);
     if (!account || account.tenant.id !== request.tid) return { outcome: 'unknown' };
     if (!client || !mayAsk(client, account)) return { outcome: 'not-allowed', request: this.#viewOf(id, request) };
-    // One in the future would outlive what cuts sign-ins off.
+    // A time in the future would survive a later revocation of sign-ins.
     const provedAt = Math.min(authTime, Math.floor(this.#now() / 1000));
     const approval: Approval = {
       amr,
@@ -161,7 +161,7 @@ class StoredRequests implements Requests {
   async redeem(authReqId: string, clientId: string): Promise<PolledRequest | undefined> {
     const id = idOf(authReqId);
     let isRedeemed = false;
-    // It stays to be read: its event, and the page of its person, may be later than its tokens.
+    // The record stays, because its event and the user's page may read it after the tokens are issued.
     const record = (await this.#records().update(id, (value) => {
       const request = value as RequestRecord | undefined;
       const isDecided = request?.clientId === clientId && request.state !== 'pending';
@@ -170,7 +170,7 @@ class StoredRequests implements Requests {
       return isFirst ? { ...request, collectedAt: this.#now() } : value;
     })) as RequestRecord | undefined;
     if (record?.clientId !== clientId || (record.state === 'approved' && record.collectedAt !== undefined && !isRedeemed)) return undefined;
-    // Whoever entered the next one may have died before this one was ended.
+    // The node that entered a newer request may have died before it ended this one.
     const isReplaced = record.state === 'pending' && !this.#isExpired(record) && !(await this.#isEntered(id, record));
     if (!isReplaced) return { id, record, isRedeemed };
     await this.#decide(id, record, { state: 'replaced' });
@@ -197,7 +197,7 @@ class StoredRequests implements Requests {
     return (await this.#records().read(id)) as RequestRecord | undefined;
   }
 
-  /** Those of a book that wait no more. A record that is not there yet is being written, or its node died. */
+  /** Returns the ids of entries whose requests are no longer pending. A missing record is being written, or its node died. */
   async #decided(entries: readonly RequestEntry[]): Promise<ReadonlySet<string>> {
     const entered = await Promise.all(entries.map(async (entry) => ({ ...entry, request: await this.#find(entry.id) })));
     const isWaiting = ({ createdAt, request }: (typeof entered)[number]) =>
@@ -205,7 +205,9 @@ class StoredRequests implements Requests {
     return new Set(entered.flatMap((entry) => (isWaiting(entry) ? [] : [entry.id])));
   }
 
-  /** Whether the user's book names it: one that another of the same client took the place of is over, whatever its own record says yet. */
+  /**
+   * Whether the user's record has an entry of the request. Otherwise a newer request of the client replaced it, although its own record may not say so yet.
+   */
   async #isEntered(id: string, { oid }: RequestRecord): Promise<boolean> {
     return (await this.#userRequests.entriesOf(oid)).some((entry) => entry.id === id);
   }
@@ -221,7 +223,7 @@ class StoredRequests implements Requests {
     return { outcome: isOurs ? 'decided' : 'over', request: this.#viewOf(id, after) };
   }
 
-  /** Decides it, and has told who waits for that. */
+  /** Writes a decision, and releases its notifications. */
   async #decide(
     id: string,
     request: RequestRecord,
@@ -233,7 +235,7 @@ class StoredRequests implements Requests {
     return decision;
   }
 
-  /** Ends a request that another of its client took the place of. The node that is about to write its record finds `ended` there. */
+  /** Ends a request that a newer request of its client replaced. A node that is about to write the record finds `ended` in its place. */
   async #replace(id: string, ended: RequestRecord, options: PutArtifact): Promise<void> {
     const before = await this.#find(id);
     if (!before && (await this.#records().put(id, ended, options))) return;
@@ -241,7 +243,7 @@ class StoredRequests implements Requests {
     if (written) await this.#decide(id, written, { state: 'replaced' });
   }
 
-  /** What is in the way of a decision; undefined where nothing is. */
+  /** Returns the outcome that prevents a decision; undefined if the request can be decided. */
   async #obstacle(id: string, request: RequestRecord | undefined): Promise<RequestDecision | undefined> {
     if (!request) return { outcome: 'unknown' };
     if (request.state !== 'pending' || this.#isExpired(request)) return { outcome: 'over', request: this.#viewOf(id, request) };

@@ -1,18 +1,18 @@
 /**
- * What each user has of authentication requests: the ones that may wait, and when the last ones began. One record each, so that two requests that come at
- * once are counted one after the other. What became of a request its own record says; a request that the book does not name was replaced.
+ * The authentication requests of each user: entries of requests that may be pending, and the times of recent requests. Each user has one record, so that
+ * concurrent requests are counted one after the other. The outcome of a request is in its own record. A request without an entry was replaced.
  */
 import type { ArtifactKind, ExtensionContext } from '../../../lib/extension-door.js';
 import { MAX_LIFETIME_SECONDS } from './record.js';
 
-/** No person is worn down by requests. @see OWASP ASVS 6.6.4 */
+/** Maximum pending requests of a user, so that requests cannot tire a user into an approval. @see OWASP ASVS 6.6.4 */
 const MAX_PENDING = 3;
 /** Maximum requests to a user in ten minutes: of all clients, and of each client, so that one client cannot use up a user's limit for other clients. */
 const MAX_RECENT = 10;
 const MAX_RECENT_OF_CLIENT = 5;
 const RECENT_MS = 600_000;
 
-/** Beyond the end of the last request in it, and of the time in which requests are counted. */
+/** The record outlives its last request, and the time in which requests are counted. */
 export const userRequestsKind: ArtifactKind = {
   name: 'ciba.books',
   lifetimeSeconds: Math.max(MAX_LIFETIME_SECONDS, RECENT_MS / 1000) + 60,
@@ -21,15 +21,15 @@ export const userRequestsKind: ArtifactKind = {
 export interface RequestEntry {
   readonly id: string;
   readonly clientId: string;
-  /** When it began, in milliseconds since the epoch. */
+  /** When the request began, in milliseconds since the epoch. */
   readonly createdAt: number;
-  /** When it ends, likewise. */
+  /** When the request expires, in milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
 interface UserRecord {
   readonly entries: readonly RequestEntry[];
-  /** Requests that began in the last ten minutes, whatever their outcome. */
+  /** Requests that began in the last ten minutes, with any outcome. */
   readonly begun: readonly Pick<RequestEntry, 'clientId' | 'createdAt'>[];
 }
 
@@ -41,12 +41,12 @@ const isTooMany = (begun: UserRecord['begun'], { clientId }: RequestEntry): bool
   begun.length >= MAX_RECENT || begun.filter((each) => each.clientId === clientId).length >= MAX_RECENT_OF_CLIENT;
 
 export interface UserRequests {
-  /** Requests of a user that may be pending. */
+  /** Returns the entries of a user's requests that may be pending. */
   entriesOf(oid: string): Promise<readonly RequestEntry[]>;
   /**
-   * Enters a request, unless the user has as many as one may have.
-   * @param decided which of these wait no more; asked where the book has any
-   * @returns the entries of the same client that it takes the place of; undefined where it is one too many
+   * Adds an entry, unless the user has the maximum of requests.
+   * @param decided returns the ids of the entries whose requests are no longer pending. It is called if the record has entries.
+   * @returns the entries of the same client, which the new entry replaces; undefined if the user has too many requests
    */
   enter(
     oid: string,
@@ -68,9 +68,9 @@ export function createUserRequests({
     },
     async enter(oid, entry, decided) {
       const { lifetimeSeconds } = userRequestsKind;
-      // Most people have no book, and then there is nothing to read.
+      // Most users have no record, and then there is nothing to read.
       if (await records().put(oid, { entries: [entry], begun: [recentOf(entry)] } satisfies UserRecord, { lifetimeSeconds })) return [];
-      /** Whether an entry waits no more, of those whose records were read. */
+      /** Whether a request is no longer pending, for the entries whose records were read. */
       const isDecided = new Map<string, boolean>();
       for (;;) {
         let unread: readonly RequestEntry[] = [];
