@@ -1,4 +1,4 @@
-/** Browsers in which somebody went on with the link of an invitation: what follows is for them alone. */
+/** Admissions of browsers that continued with an invitation link. Only these browsers get the next steps. */
 
 import type { Context } from 'koa';
 import type { BrowserSignIn, ExtensionContext, LinkRef, OpenedInvitation, Tenant } from '../../lib/extension-door.js';
@@ -12,12 +12,12 @@ export interface AdmissionParts {
   readonly pages: Pages;
 }
 
-/** When the browser went on with the link, in milliseconds since the epoch. */
+/** The time when the browser continued with the link, in milliseconds since the epoch. */
 interface Admission {
   readonly admittedAt: number;
 }
 
-/** What the browser is admitted to. */
+/** An admission with its invitation and the personal tenant. */
 export interface Admitted extends Admission {
   readonly opened: OpenedInvitation;
   readonly personal: Tenant;
@@ -38,11 +38,11 @@ export function createAdmissions(context: ExtensionContext, { base, pages }: Adm
   const ticket = (ctx: Context, ref: LinkRef): string => csrf.ticket(ctx, `admitted ${linkNameOf(ref)}`);
 
   return {
-    /** The address of a step. */
+    /** Returns the URL of a step. */
     stepUrl: (page: 'create' | 'confirm', ref: LinkRef): string =>
       url(`${base}/${page}?${new URLSearchParams({ invitation: linkNameOf(ref) })}`),
 
-    /** The browser may go on. */
+    /** Admits the browser to the next steps. */
     async admit(ctx: Context, ref: LinkRef): Promise<void> {
       const admission: Admission = { admittedAt: now() };
       await artifact(admissionKind).put(ticket(ctx, ref), admission);
@@ -52,7 +52,7 @@ export function createAdmissions(context: ExtensionContext, { base, pages }: Adm
     isProofCurrent: async ({ account, proof }: BrowserSignIn): Promise<boolean> =>
       proof !== undefined && directory.credentials.holds(account, proof),
 
-    /** The invitation in the address, where this browser went on with its link; undefined once a page was shown instead. */
+    /** Returns the invitation in the URL, if the browser is admitted to it; undefined after a page was shown instead. */
     async open(ctx: Context, mayBeAccepted = false): Promise<Admitted | undefined> {
       const ref = linkRefOf(String(ctx.query.invitation));
       const admission = ref && ((await artifact(admissionKind).read(ticket(ctx, ref))) as Admission | undefined);

@@ -1,14 +1,14 @@
-/** For whom the browser signs in at the end of an invitation: to the pages, the client of the invitation or its organisation. */
+/** Applications that the browser signs in to at the end of an invitation. The sign-in pages show the client of the invitation, or its tenant. */
 import type { ExtensionContext, InternalClients, LinkRef } from '../../lib/extension-door.js';
 import { linkNameOf, linkRefOf } from './pages.js';
 
 const PREFIX = 'invitations:';
 const CREATE = 'create/';
 
-/** The id of the application of a tenant, or of a client in the tenant. */
+/** Returns the id of the application of a tenant, or of a client in the tenant. */
 export const applicationOf = (tid: string, clientId?: string): string => PREFIX + tid + (clientId === undefined ? '' : `/${clientId}`);
 
-/** The id of the application of a user who creates a personal account: it is there while the invitation can be accepted. */
+/** Returns the id of the application of a user who creates a personal account. The application exists while the invitation can be accepted. */
 export const creationOf = (ref: LinkRef): string => `${PREFIX}${CREATE}${linkNameOf(ref)}`;
 
 export function createApplications({

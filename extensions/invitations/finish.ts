@@ -1,4 +1,4 @@
-/** After the acceptance: the browser is signed in by the rules of every sign-in, and goes where the client of the invitation says. */
+/** The sign-in after an acceptance, by the rules of every sign-in, and the redirect to the client of the invitation. */
 import type { Context } from 'koa';
 import {
   type ExtensionContext,
@@ -12,7 +12,7 @@ import {
 import { applicationOf } from './applications.js';
 import { linkNameOf, type Pages } from './pages.js';
 
-/** What comes back with the browser. Nothing of it is secret. */
+/** State of the sign-in, which returns with the browser. It contains no secret. */
 export interface ReturnState {
   readonly tid: string;
   readonly clientId?: string;
@@ -30,7 +30,9 @@ export function createFinish(context: ExtensionContext, pages: Pages) {
   } = context;
 
   return {
-    /** Signs the browser in as the user who accepted; with their proof, without a page where nothing else is asked. */
+    /**
+     * Signs the browser in as the user who accepted. With the proof of the user's credentials, no page is shown unless the sign-in has other requirements.
+     */
     async signInUser(ctx: Context, opened: OpenedInvitation, proof: Proof | undefined, details: Partial<ProvenSignIn> = {}): Promise<void> {
       const { tenant, person, clientId, locale } = opened;
       const state: ReturnState = { tid: tenant.id, ...present({ clientId }) };
@@ -45,7 +47,7 @@ export function createFinish(context: ExtensionContext, pages: Pages) {
       });
     },
 
-    /** Has the user sign in at a provider that an identity was recorded for: that accepts the invitation. */
+    /** Sends the user to the sign-in at a provider of a recorded identity. The sign-in accepts the invitation. */
     async signInAtProvider(ctx: Context, { tenant, clientId, locale, providers: [only = '', ...others] }: OpenedInvitation): Promise<void> {
       const state: ReturnState = { tid: tenant.id, ...present({ clientId }) };
       await requireSignIn(ctx, {
@@ -57,7 +59,7 @@ export function createFinish(context: ExtensionContext, pages: Pages) {
       });
     },
 
-    /** The browser comes back from the sign-in. */
+    /** Receives the browser after the sign-in. */
     async arrive(ctx: Context): Promise<void> {
       const answer = await signInAnswer(ctx);
       if (!answer) {

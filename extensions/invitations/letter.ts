@@ -1,4 +1,4 @@
-/** The mail with the link of an invitation. */
+/** The mail with an invitation link. */
 import { type DueInvitation, type ExtensionContext, greetedName, type Letter, present, utcTime } from '../../lib/extension-door.js';
 
 export async function invitationLetter(

@@ -1,4 +1,4 @@
-/** Invitations in the admin API. */
+/** Operations on invitations in the admin API. */
 import {
   defineErrors,
   defineOperation,
@@ -60,7 +60,10 @@ export const errors = defineErrors({
   },
 });
 
-/** Checks the caller, because the bearer of the link can sign in as the user. No user with privileges is linked, because the parent could sign in too. */
+/**
+ * Checks the caller, because the bearer of the invitation link can sign in as the user. A user with privileges is never linked, because the parent could sign
+ * in too.
+ */
 async function checkPrivileges(
   { directory: { privileges }, administrator }: Request,
   person: Person | undefined,
@@ -72,7 +75,7 @@ async function checkPrivileges(
   if (!isAllowed) throw errors('invitee_privileged');
 }
 
-/** The same for an invitation that is there. */
+/** Checks the caller for an existing invitation. */
 async function checkInvited(request: Request & { readonly params: { readonly tid: string; readonly id: string } }): Promise<void> {
   const { invitations, persons } = request.directory.forTenant(request.params.tid);
   const { personId, link } = await invitations.require(request.params.id);

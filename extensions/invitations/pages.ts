@@ -1,4 +1,4 @@
-/** The pages of an invitation. */
+/** Pages of an invitation. */
 import type { Context } from 'koa';
 import {
   type ArtifactKind,
@@ -17,28 +17,28 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 
-/** Browsers in which somebody went on with a link: the steps that follow need the link no more, and it is in none of their addresses. */
+/** Browsers that continued with an invitation link. Their next steps do not need the link, so no URL contains it. */
 export const admissionKind: ArtifactKind = { name: 'invitations.admitted', lifetimeSeconds: 1800 };
-/** Browsers in which an invitation was accepted a moment ago: a form that is sent twice is answered like the first. */
+/** Browsers that accepted an invitation recently. A form that such a browser sends twice gets the same answer. */
 export const acceptanceKind: ArtifactKind = { name: 'invitations.accepted', lifetimeSeconds: 600 };
 
-/** What is wrong with a password that is long enough. */
+/** Texts about passwords that are long enough and break another rule, by rule. */
 export const passwordProblems: Readonly<Record<string, string>> = { weak: 'invitations.accept.easy', leaked: 'invitations.accept.leaked' };
 
-/** What names one link, in forms and addresses: the link itself takes its secret as well. */
+/** Returns the name of an invitation link in forms and URLs. The link itself has a secret as well. */
 export const linkNameOf = ({ id, serial }: LinkRef): string => `${id}.${serial}`;
 
 const pattern = /^([\da-f-]{36})\.([1-9]\d{0,8})$/;
-/** The link that {@link nameOf} named. */
+/** Returns the invitation link that {@link linkNameOf} named. */
 export function linkRefOf(name: string): LinkRef | undefined {
   const [, id, serial] = pattern.exec(name) ?? [];
   return id === undefined ? undefined : { id, serial: Number(serial) };
 }
 
-/** Who is signed in in a browser where an invitation of somebody else is opened. */
+/** A user who is signed in in a browser that opens the invitation of another user. */
 export interface OtherUser {
   readonly oid: string;
-  /** Absent where the sign-in is not complete. */
+  /** Absent if the sign-in is incomplete. */
   readonly name?: string;
 }
 
@@ -51,7 +51,7 @@ const statusOf: Readonly<Record<Exclude<InvitationState, 'pending'>, number>> = 
   unconfirmed: 403,
 };
 
-/** Why a personal account cannot be linked. */
+/** Reasons why a personal account cannot be linked. */
 export type Refusal = 'sameTenant' | 'policy' | 'other';
 
 export interface FormPage {
@@ -70,12 +70,12 @@ export class Pages {
     this.#pages = pages;
   }
 
-  /** The link is none of ours, or nothing is left of its invitation. */
+  /** Shows that the link is unknown, or that its invitation was removed. */
   unknown(ctx: Context): Promise<void> {
     return this.#show(ctx, undefined, message('invitations.unknown.title', 'invitations.unknown.text', 404));
   }
 
-  /** The invitation cannot be accepted by this link. */
+  /** Shows why the invitation cannot be accepted with this link. */
   over(ctx: Context, opened: OpenedInvitation): Promise<void> {
     const { state, tenant } = opened;
     if (state === 'pending') throw new TypeError('the invitation can be accepted');
@@ -84,7 +84,7 @@ export class Pages {
     return this.#show(ctx, opened, page);
   }
 
-  /** The first page: what is asked for, and of whom. */
+  /** Shows the first page, with the form of the acceptance. */
   accept(ctx: Context, opened: OpenedInvitation, { action, other, problem, status = 200 }: FormPage): Promise<void> {
     const { ref, tenant, person, takes, passwordLength } = opened;
     const values = { tenant: tenant.name, userName: person.user.userName, name: shownName(person), length: String(passwordLength) };
@@ -98,18 +98,18 @@ export class Pages {
     });
   }
 
-  /** The form is of another browser, or was changed. */
+  /** Refuses a form that came from another browser or was changed. */
   foreign(ctx: Context, opened: OpenedInvitation | undefined, again?: string): Promise<void> {
     const parts = again === undefined ? [] : [openAgain(again)];
     return this.#show(ctx, opened, message('invitations.foreign.title', 'invitations.foreign.text', 403, parts));
   }
 
-  /** What was begun is over, or was another browser's. */
+  /** Shows that the step has expired or belongs to another browser. */
   lost(ctx: Context): Promise<void> {
     return this.#show(ctx, undefined, message('invitations.lost.title', 'invitations.lost.text', 400));
   }
 
-  /** A new account in the tenant of personal accounts. */
+  /** Shows the form of a new account in the personal tenant. */
   create(ctx: Context, opened: OpenedInvitation, personal: Tenant, page: FormPage & CreateForm): Promise<void> {
     const { action, problem, status = 200, values, problems = {}, passwordLength } = page;
     const common = (name: keyof typeof problems) => ({
@@ -139,7 +139,7 @@ export class Pages {
     });
   }
 
-  /** Both accounts, before they are linked. */
+  /** Shows both accounts before they are linked. */
   confirm(ctx: Context, opened: OpenedInvitation, personal: Pair, action: string): Promise<void> {
     const { ref, person, tenant } = opened;
     const line = (account: Pair): Text => ({ plain: `${account.tenant.name}: ${accountName(account.person)}` });
@@ -155,7 +155,7 @@ export class Pages {
     });
   }
 
-  /** The personal account has an account of the organisation already, or cannot be linked for another reason. */
+  /** Shows why the personal account cannot be linked, for example because it has an account of the tenant already. */
   refused(ctx: Context, opened: OpenedInvitation, reason: Refusal, action: string, oid: string): Promise<void> {
     return this.#show(ctx, opened, {
       title: 'invitations.refused.title',
@@ -165,7 +165,7 @@ export class Pages {
     });
   }
 
-  /** The account is there. @param isSignedIn whether the browser is signed in to it as well. */
+  /** Shows that the account is ready. @param isSignedIn whether the browser is signed in to the account */
   async done(ctx: Context, tid: string | undefined, clientId: string | undefined, isSignedIn: boolean): Promise<void> {
     const look = tid === undefined ? {} : await this.#pages.brandingOf(tid, clientId);
     const values = { tenant: look.tenant?.name ?? '' };
@@ -192,7 +192,7 @@ const message = (title: Text, text: Text, status: number, more: readonly ViewPar
   parts: [{ part: 'text', text }, ...more],
 });
 
-/** Says who is signed in already, and is signed out by an acceptance. */
+/** Returns the notice about another signed-in user, whom an acceptance signs out. */
 function noticeOf(other: OtherUser | undefined, values: Readonly<Record<string, string>>): readonly ViewPart[] {
   if (!other) return [];
   const text: Text =
@@ -202,7 +202,7 @@ function noticeOf(other: OtherUser | undefined, values: Readonly<Record<string, 
   return [{ part: 'text', text }];
 }
 
-/** The fields and buttons of the first page, by what the acceptance takes. */
+/** Returns the fields and buttons of the first page. */
 function acceptParts(
   { person, takes, providers }: OpenedInvitation,
   values: Readonly<Record<string, string>>,
@@ -259,7 +259,7 @@ function homeOf({ metadata }: Pick<Client, 'metadata'>): string | undefined {
   return home ?? first?.origin;
 }
 
-/** An account, as the page of both has it. */
+/** An account, as the page that shows both accounts needs it. */
 export interface Pair {
   readonly person: PersonWithUser;
   readonly tenant: Tenant;
@@ -273,11 +273,11 @@ export interface CreateForm {
 
 const autocompletes = { givenName: 'given-name', familyName: 'family-name', email: 'username' } as const;
 
-/** Accepts by signing in at a provider. */
+/** The button that accepts by a sign-in at a provider. */
 const elsewhere = { part: 'button', text: 'invitations.accept.provider', name: 'step', value: 'provider', look: 'neutral' } as const;
-/** Leaves the page for a sign-in to another personal account. */
+/** The button that leads to a sign-in with another personal account. */
 const anotherButton: ViewPart = { part: 'button', text: 'invitations.confirm.another', name: 'step', value: 'another', look: 'quiet' };
-/** What the forms of a link are about. */
+/** Returns the subject of the forms of an invitation link. */
 export const formSubject = (ref: LinkRef): string => `invitation ${linkNameOf(ref)}`;
 export const confirmSubject = (ref: LinkRef, oid: string): string => `link ${linkNameOf(ref)} ${oid}`;
 const openAgain = (href: string): ViewPart => ({ part: 'link', text: 'invitations.foreign.again', href });

@@ -1,4 +1,4 @@
-/** A personal account that is made for an invitation where the service has no mail. With mail, the registration of the sign-in pages makes it. */
+/** Creation of a personal account by an invitation, if the service has no mail. With mail, the registration of the sign-in pages creates it. */
 import type { Context } from 'koa';
 import {
   Attempt,
@@ -16,7 +16,7 @@ import {
 import type { AdmissionParts, Admissions, Admitted } from './admission.js';
 import { type CreateForm, formSubject, passwordProblems } from './pages.js';
 
-/** Why the page is shown again. */
+/** Problems for which the page is shown again. */
 interface Again {
   readonly problem?: Text;
   readonly problems?: Required<CreateForm>['problems'];
@@ -80,7 +80,7 @@ async function showCreate(
   });
 }
 
-/** Creates the account and signs it in. An account that was not created does not count. */
+/** Creates the account and signs it in. Only created accounts count for the limit of accounts. */
 async function create(
   { context, pages, admissions }: Parts,
   ctx: Context,
@@ -122,7 +122,7 @@ const inputOf = (ctx: Context): RegistrationInput & Record<'givenName' | 'family
 
 const namesOf = ({ givenName = '', familyName = '' }: PersonNames) => ({ givenName, familyName });
 
-/** The text about a field that registration refuses. */
+/** Returns a field that the registration refuses, with its text. */
 const problemOf = ({ field, isTaken, rule }: RegistrationProblem): readonly [string, string] => [
   field,
   isTaken ? 'invitations.create.taken' : (passwordProblems[rule ?? ''] ?? `invitations.create.${field}Problem`),

@@ -1,6 +1,6 @@
 /**
- * Invitations with `link`: the user signs in to a personal account, or creates one, and then says that the organisation's account is to be linked to it.
- * So who links has proven both: the invitation by its link, the personal account by a sign-in after that.
+ * Invitations with `link`: the user signs in to a personal account, or creates one, and then confirms that the tenant's account is linked to it. So the user
+ * proves both: the invitation by its link, and the personal account by a later sign-in.
  */
 import type { Context } from 'koa';
 import {
@@ -27,7 +27,7 @@ interface Parts extends AdmissionParts {
   readonly signInUser: Finish['signInUser'];
 }
 
-/** A personal account that signed in after the link was opened, and the invitation that it is to be linked by. */
+/** The sign-in of a personal account after the link was opened, and the invitation by which the account is linked. */
 interface PersonalSignIn extends Admitted {
   readonly here: BrowserSignIn;
 }
@@ -44,7 +44,7 @@ export function personalRoutes(
   router.get(`${base}/confirm`, context.impersonation.inPerson, (ctx: Context) => showConfirm(parts, ctx));
 
   router.postForm<PersonalSignIn>(`${base}/confirm`, {
-    // The form may be sent twice: to the account that it was linked to, the second answer is that of the first.
+    // The form may be sent twice. The linked account gets the first answer again.
     open: (ctx) => signedIn(parts, ctx, true),
     subject: ({ opened, here }) => confirmSubject(opened.ref, here.oid),
     again: (ctx, { opened }) => pages.foreign(ctx, opened),
@@ -52,25 +52,25 @@ export function personalRoutes(
   });
 
   return {
-    /** Goes on with a link in this browser, as the person said: by a sign-in, or with a new account. */
+    /** Continues with a link in this browser as the user chose: with a sign-in or a new account. */
     async start(ctx: Context, opened: OpenedInvitation): Promise<void> {
       await admissions.admit(ctx, opened.ref);
       if (formField(ctx, 'step') !== 'create') return admissions.signInToPersonal(ctx, opened);
-      // With mail, the address is proven first, by the same pages and mail as of any account that users create.
+      // With mail, the address is proven first, by the pages and the mail of self-registration.
       if (context.work.mail) return admissions.signInToPersonal(ctx, opened, { client: creationOf(opened.ref), prompt: 'create' });
       return redirectByGet(ctx, admissions.stepUrl('create', opened.ref));
     },
   };
 }
 
-/** The invitation in the address and the personal account that signed in here for it; undefined once a page was shown instead. */
+/** Returns the invitation in the URL and the sign-in of the personal account; undefined after a page was shown instead. */
 async function signedIn(parts: Parts, ctx: Context, mayBeAccepted = false): Promise<PersonalSignIn | undefined> {
   const admitted = await parts.admissions.open(ctx, mayBeAccepted);
   const here = admitted && (await personalIn(parts, ctx, admitted));
   return admitted && here && { ...admitted, here };
 }
 
-/** The personal account that signed in here after the link was opened; undefined once a page was shown instead. */
+/** Returns the sign-in of a personal account after the link was opened; undefined after a page was shown instead. */
 async function personalIn(
   { context, pages, admissions }: Parts,
   ctx: Context,
@@ -82,19 +82,19 @@ async function personalIn(
   const isOwners = here?.owner === (here?.account.person.user.parentUserId ?? here?.oid);
   const isSince = here !== undefined && isPersonal && isOwners && here.authTime >= Math.floor(admittedAt / 1000);
   if (isSince && (await admissions.isProofCurrent(here))) return here;
-  // An incomplete sign-in goes on where it stopped, for example at the second factor. The user signs in again after the proof has ended.
+  // An incomplete sign-in continues where it stopped, for example at the second factor. If the proof has ended, the user signs in again.
   await (here && !isSince ? pages.lost(ctx) : admissions.signInToPersonal(ctx, opened, here ? {} : { prompt: undefined }));
   return undefined;
 }
 
-/** The account that would be the parent: the parent of the signed-in account, if it has one and the sign-in meets the parent's requirements. */
+/** Returns the account that would be the parent: the signed-in account, or its parent. Undefined if the sign-in does not meet the parent's requirements. */
 async function parentOf({ directory, signIn }: ExtensionContext, here: BrowserSignIn): Promise<Account | undefined> {
   const { id, parentUserId } = here.account.person.user;
   const parent = await directory.accounts.findByOid(parentUserId ?? id);
   return parent && (await signIn.isSufficient(parent, here)) ? parent : undefined;
 }
 
-/** Linking makes nobody a parent of who may do something in the admin API. */
+/** Whether the invited user has no privileges in the admin API. A parent account could otherwise sign in to a privileged user. */
 const isLinkable = async ({ directory }: ExtensionContext, { person }: OpenedInvitation): Promise<boolean> =>
   (await directory.privileges.of(person)).length === 0;
 
@@ -141,7 +141,7 @@ async function accept({ context, signInUser }: Parts, ctx: Context, { opened, he
   );
   const fields = { requestId: http.requestId(ctx), invitation: ref.id, tenant: tenant.id };
   service.logger.info(fields, 'invitation accepted, and its account linked');
-  // The parent's credentials, which were proven a moment ago, are those of the child by now.
+  // The sign-in proved the parent's credentials, and the child has these credentials now.
   const proof = await directory.credentials.proofOf({ person, tenant }, new Date(here.authTime * 1000));
   const { amr, idp, used, mfaIn, heldTo } = here;
   await signInUser(ctx, { ...opened, person }, proof, {

@@ -1,4 +1,4 @@
-/** The pages of an invitation's link. Opening one changes nothing, because mail scanners open links; a form is posted by who means it. */
+/** Routes of an invitation link. GET changes nothing, because mail scanners open links. The user accepts by posting a form. */
 import type { Context } from 'koa';
 import {
   accountName,
@@ -15,7 +15,7 @@ import { createFinish, type Finish } from './finish.js';
 import { acceptanceKind, createPages, formSubject, linkNameOf, type OtherUser, type Pages, passwordProblems } from './pages.js';
 import { personalRoutes } from './personal.js';
 
-/** How an acceptance that was just made is signed in, when its form comes a second time. */
+/** The proof with which a browser that accepted an invitation is signed in again, if it posts the form twice. */
 interface JustAccepted {
   readonly proof?: Proof;
 }
@@ -60,7 +60,7 @@ export function invitationRoutes(router: ExtensionRouter, context: ExtensionCont
 
 const actionOf = ({ context, base }: Parts, ctx: Context): string => context.service.url(`${base}/${String(ctx.params.token)}`);
 
-/** Who else is signed in here: accepting signs them out. */
+/** Returns another user who is signed in in this browser. An acceptance signs this user out. */
 async function otherUserIn(
   { signIn }: ExtensionContext,
   ctx: Context,
@@ -69,7 +69,7 @@ async function otherUserIn(
   const ending = takes === 'link' ? undefined : await signIn.toEnd(ctx);
   if (!ending || ending.oid === person.user.id) return undefined;
   const here = await signIn.current(ctx);
-  // The page names nobody whose sign-in is incomplete.
+  // The page does not name a user whose sign-in is incomplete.
   if (!here) return { oid: ending.oid };
   return { oid: here.oid, name: accountName(here.account.person) };
 }
@@ -77,7 +77,7 @@ async function otherUserIn(
 async function take(parts: Parts, ctx: Context, opened: OpenedInvitation): Promise<void> {
   const { context, pages, finish, personal } = parts;
   const other = await otherUserIn(context, ctx, opened);
-  // Nobody is signed out who was not told of on the page.
+  // The page must have named the other user, so that no user is signed out unseen.
   if (other && other.oid !== formField(ctx, 'over')) return pages.accept(ctx, opened, { action: actionOf(parts, ctx), other, status: 409 });
   if (opened.takes === 'link') return personal.start(ctx, opened);
   if (formField(ctx, 'step') === 'provider' && opened.providers.length > 0) return finish.signInAtProvider(ctx, opened);
@@ -119,7 +119,7 @@ async function accept(parts: Parts, ctx: Context, opened: OpenedInvitation, othe
 const acceptanceTicket = ({ http }: ExtensionContext, ctx: Context, ref: LinkRef): string =>
   http.csrf.ticket(ctx, `accepted ${linkNameOf(ref)}`);
 
-/** Goes on like the first time, in the browser that accepted it. */
+/** Signs the browser that accepted the invitation in again. @returns whether this browser accepted it */
 async function repeatSignIn({ context, finish }: Parts, ctx: Context, opened: OpenedInvitation): Promise<boolean> {
   const ticket = acceptanceTicket(context, ctx, opened.ref);
   const acceptance = (await context.records.artifact(acceptanceKind).read(ticket)) as JustAccepted | undefined;
