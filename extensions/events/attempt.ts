@@ -2,7 +2,7 @@ import { type ExtensionContext, IdpError } from '../../lib/extension-door.js';
 import type { WebhookRow } from './records.js';
 import { signedHeaders } from './signature.js';
 
-/** How an attempt went: taken, or why not. */
+/** The outcome of an attempt. */
 export interface Outcome {
   readonly isTaken: boolean;
   readonly status?: number;
@@ -12,7 +12,7 @@ export interface Outcome {
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 65_536;
 
-/** Sends an event once. Only the status of the answer counts; a redirect is an answer like any other. */
+/** Sends an event once. Only the status of the answer counts. A redirect is not followed. */
 export type Attempt = (webhook: WebhookRow, event: { readonly id: string }) => Promise<Outcome>;
 
 export const createAttempt =

@@ -1,4 +1,4 @@
-/** What a webhook got, or did not: test deliveries, dead letters, replay. */
+/** Operations on deliveries of a webhook: test deliveries, dead letters, replay. */
 import {
   defineOperation,
   type ExtensionContext,
@@ -70,7 +70,7 @@ export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt
       async handle(request) {
         const { id, tid } = await stored.require(request);
         const wanted = request.body.deliveries && new Set(request.body.deliveries);
-        // A letter is gone once the receiver takes it.
+        // A dead letter is removed after the receiver accepts it, so a retry must not look for letters again.
         const chosen = await request.remember('letters', async () => {
           const letters = await context.records.collection(deadLetters, tid).find('byWebhook', [id]);
           const ids = letters.map((letter) => letter.id).filter((letter) => wanted?.has(letter) ?? true);

@@ -1,4 +1,4 @@
-/** The pull feed. */
+/** The pull feed of events. */
 import { defineOperation, type OperationRequest, pageOf, present, strict, Type } from '../../lib/extension-door.js';
 
 /** @see CloudEvents 1.0 §3 */

@@ -1,8 +1,8 @@
 /**
- * Events outside: the pull feed, which is the one order of all events, and webhooks, each a position in that feed.
+ * Events for other systems: the pull feed, which has all events in one order, and webhooks, each with a position in the feed.
  *
- * `feed` and `webhooks` are their operations in the admin API, `records` what is kept. `sender` delivers, by `attempt`, with the headers of `signature`.
- * Two jobs run here, each under a lease: the sender, and the removal of events that are older than they are kept.
+ * `feed` and `webhooks` have the operations of the admin API, and `records` the stored rows. `sender` delivers events through `attempt`, with the headers of
+ * `signature`. Two jobs run here, each under a lease: the sender, and the removal of old events.
  */
 import type { Extension, ExtensionContext } from '../../lib/extension-door.js';
 import { createAttempt } from './attempt.js';

@@ -1,4 +1,4 @@
-/** What is kept of webhooks: the subscriptions, how far each came in the feed, and what could not be delivered. */
+/** Stored rows of webhooks: the webhooks, their positions in the feed, and events that could not be delivered. */
 import {
   defineCollection,
   type EventName,
@@ -17,14 +17,14 @@ const Webhook = Type.Object(
   {
     url: Type.String(),
     description: Type.Optional(Type.String()),
-    /** Absent: all. */
+    /** Types of the events that the webhook gets. Absent for all types. */
     types: Type.Optional(Type.Array(Type.String())),
     status: oneOf(['active', 'disabled']),
-    /** Why the service switched it off. */
+    /** The reason why the service disabled the webhook. */
     reason: Type.Optional(oneOf(['failing', 'gone'])),
-    /** The newest first, encrypted. */
+    /** Encrypted secrets, the newest first. */
     secrets: Type.Array(Type.String()),
-    /** Where in the feed it began. */
+    /** The position in the feed at which the webhook began. */
     from: sequence(),
     createdAt: instant(),
     updatedAt: instant(),
@@ -34,18 +34,18 @@ const Webhook = Type.Object(
 export type WebhookRow = ExtensionRow<Static<typeof Webhook>>;
 export type WebhookFields = Static<typeof Webhook>;
 
-/** Where a webhook is in the feed; its id is the webhook's. Apart from the webhook, so that deliveries do not get in the way of who changes that. */
+/** The position of a webhook in the feed. Its id is the webhook's. It is a row of its own, so that deliveries do not conflict with changes of the webhook. */
 const Position = Type.Object(
   {
-    /** The last event that was delivered, or passed over. */
+    /** The last event that was delivered or skipped. */
     after: sequence(),
-    /** Attempts to deliver the next one. */
+    /** Failed attempts to deliver the next event. */
     attempts: Type.Integer(),
     nextAttemptAt: Type.Optional(instant()),
     /** When attempts began to fail; absent while they succeed. */
     failingSince: Type.Optional(instant()),
     problem: Type.Optional(Type.String()),
-    /** The version of the webhook that the last attempt failed for: one that was changed since has failed at nothing yet. */
+    /** The version of the webhook for which the last attempt failed. Failures do not count for a later version. */
     failedVersion: Type.Optional(Type.Integer()),
   },
   strict,
@@ -53,16 +53,16 @@ const Position = Type.Object(
 export type PositionRow = ExtensionRow<Static<typeof Position>>;
 export type PositionFields = Static<typeof Position>;
 
-/** What people typed: erasure takes it out of the feed, and does not find it elsewhere. */
+/** Members of events that users typed. Erasure of a person removes them from the feed, but not from copies elsewhere. */
 const freeText: Partial<Record<EventName, readonly string[]>> = { ImpersonationStarted: ['Reason'], ImpersonationEnded: ['Reason'] };
 
-/** An event as it may be kept beside the feed. */
+/** Returns an event without texts that users typed, as it may be stored outside the feed. */
 export function withoutFreeText(event: IdpEvent): Record<string, unknown> {
   const left = freeText[event.type];
   return left ? { ...event, data: Object.fromEntries(Object.entries(event.data).filter(([name]) => !left.includes(name))) } : { ...event };
 }
 
-/** An event that was given up for one webhook. */
+/** An event that could not be delivered to a webhook. */
 const DeadLetter = Type.Object(
   {
     webhookId: Type.String(),

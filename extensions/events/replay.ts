@@ -2,10 +2,10 @@ import type { DeliveryHandler, ExtensionContext } from '../../lib/extension-door
 import type { Attempt } from './attempt.js';
 import { deadLetters, webhooks } from './records.js';
 
-/** The kind of delivery that sends a dead letter once more. */
+/** The kind of delivery that sends a dead letter again. */
 export const REPLAY = 'events.replay';
 
-/** Sends a dead letter once more; it is gone when the receiver takes it. Until then it stays listed, and is tried as every delivery is. */
+/** Sends a dead letter again. It is listed until the receiver accepts it, and the delivery is retried like any other. */
 export const createReplay =
   (context: ExtensionContext, attempt: Attempt): DeliveryHandler =>
   async ({ data }) => {
@@ -13,7 +13,7 @@ export const createReplay =
     const letters = context.records.collection(deadLetters, tid);
     const letter = await letters.get(id);
     const webhook = letter && (await context.records.collection(webhooks, tid).get(letter.webhookId));
-    // Replayed before, or removed with its webhook.
+    // The letter was replayed before, or removed with its webhook.
     if (!letter || !webhook) return;
     const { isTaken, problem } = await attempt(webhook, letter.event as { readonly id: string });
     if (!isTaken) throw new Error(problem);

@@ -1,10 +1,10 @@
-/** How long events are kept: in the feed, and beside it those that were given up for a webhook. */
+/** Removal of old events: from the feed, and from the dead letters of webhooks. */
 import { type ExtensionContext, IdpError, present } from '../../lib/extension-door.js';
 import { deadLetters } from './records.js';
 
 const PAGE = 100;
 
-/** @param keepAfter events after this cursor stay: a webhook is to get them yet. */
+/** Removes old events. @param keepAfter events after this cursor stay, because a webhook has not got them yet */
 export async function removeOld(context: ExtensionContext, signal: AbortSignal, keepAfter: string | undefined): Promise<void> {
   const { eventFeed } = context.directory;
   await eventFeed.prune({ signal, keepAfter });
@@ -12,7 +12,7 @@ export async function removeOld(context: ExtensionContext, signal: AbortSignal, 
   if (oldest) await removeLettersBefore(context, signal, oldest.sequence);
 }
 
-/** What is in the feed no more, nobody sends again. */
+/** Removes dead letters whose events have left the feed, because such events are not sent again. */
 async function removeLettersBefore(context: ExtensionContext, signal: AbortSignal, sequence: string): Promise<void> {
   for (let after: string | undefined; !signal.aborted; ) {
     const page = await context.records.collectionOfAllTenants(deadLetters).list({ limit: PAGE, ...present({ after }) });

@@ -1,4 +1,4 @@
-/** What the operations of webhooks take and answer. */
+/** Schemas of the bodies and answers of the webhook operations. */
 import { line, oneOf, strict, Type } from '../../lib/extension-door.js';
 import { Event } from './feed.js';
 

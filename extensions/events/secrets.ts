@@ -2,10 +2,10 @@ import type { ExtensionContext } from '../../lib/extension-door.js';
 import type { WebhookRow } from './records.js';
 import { newWebhookSecret } from './signature.js';
 
-/** Secrets of webhooks: encrypted where they are kept. */
+/** Secrets of webhooks, which are stored encrypted. */
 export interface Secrets {
   make(webhookId: string, secret?: string): { readonly secret: string; readonly sealed: string };
-  /** The live ones, the newest first. @throws IdpError `undecipherable` */
+  /** Returns the valid secrets, the newest first. @throws IdpError `undecipherable` */
   open(webhook: Pick<WebhookRow, 'id' | 'secrets'>): readonly string[];
 }
 

@@ -3,31 +3,31 @@ import type { Attempt } from './attempt.js';
 import { deadLetters, type PositionFields, type PositionRow, positions, type WebhookRow, webhooks, withoutFreeText } from './records.js';
 
 /**
- * Delivers events to webhooks: to each in the order of the feed, from its position on, at least once. One node does it, under the lease of the job that
- * calls {@link Sender.round}. A position moves by compare-and-swap, so that a node that was stopped cannot take it back.
+ * Delivers events to webhooks at least once, to each webhook in the order of the feed, from its position on. One node delivers, under the lease of the job
+ * that calls {@link Sender.round}. A position moves by compare-and-swap, so that a node that was paused cannot move it back.
  */
 export interface Sender {
-  /** Looks which webhooks have events to get, and begins to send. */
+  /** Starts deliveries to the webhooks that have not got all events. */
   round(round: JobRound): Promise<void>;
-  /** The oldest position of those that are to get more events; undefined without any. */
+  /** Returns the oldest position of the active webhooks; undefined without any. */
   oldestPosition(): Promise<string | undefined>;
 }
 
-/** Milliseconds after which a receiver that takes nothing is switched off. */
+/** Milliseconds of failed attempts after which a webhook is disabled. */
 const FAILING_MS = 5 * 86_400_000;
-/** Events of a webhook's turn, at most. */
+/** Maximum events that are sent to a webhook before other webhooks are served. */
 const MOST_AT_ONCE = 100;
-/** Milliseconds of a webhook's turn, after which it begins no other event: others wait. */
+/** Milliseconds after which no further event is sent to a webhook before other webhooks are served. */
 const TURN_MS = 10_000;
-/** Webhooks that are served at the same time. */
+/** Maximum webhooks that are served at the same time. */
 export const CONCURRENCY = 16;
-/** The same of one tenant, because its receivers may be as slow as they like. */
+/** Maximum webhooks of one tenant that are served at the same time, so that slow receivers of one tenant do not delay others. */
 const CONCURRENCY_OF_TENANT = 4;
 const PAGE = 100;
-/** Milliseconds between two writes of a position that passed over events which nobody asked for. */
+/** Milliseconds between two writes of a position that only passed events of types that the webhook does not get. */
 const PASSING_MS = 60_000;
 
-/** A position without the failures of what the webhook was before somebody changed it. */
+/** Returns a position without the failures of earlier versions of the webhook. */
 function asTried({ version }: WebhookRow, position: PositionRow): PositionRow {
   const { failedVersion = version, nextAttemptAt: _, failingSince: __, problem: ___, ...rest } = position;
   return failedVersion === version ? position : { ...rest, attempts: 0 };
@@ -38,7 +38,7 @@ const isWaiting = (webhook: WebhookRow, position: PositionRow, now: number): boo
   return nextAttemptAt !== undefined && Date.parse(nextAttemptAt) > now;
 };
 
-/** How far a webhook was read, and when its position was written: what nobody asked for need not be read twice. */
+/** The end of the events that were read for a webhook, and the time of the last write of its position, so that no event is read twice. */
 interface Read {
   readonly version: number;
   readonly upTo: string;
@@ -51,9 +51,9 @@ class WebhookSender implements Sender {
   readonly #context: ExtensionContext;
   readonly #attempt: Attempt;
   readonly #read = new Map<string, Read>();
-  /** Webhooks of a tenant that are served now. */
+  /** Number of webhooks that are served now, by tenant. */
   readonly #servedOf = new Map<string, number>();
-  /** The last webhook that was begun with: the next round goes on after it, so that each has its turn. */
+  /** The last webhook that was started. The next round continues after it, so that every webhook is served. */
   #lastBegun: string | undefined;
 
   constructor(context: ExtensionContext, attempt: Attempt) {
@@ -85,7 +85,7 @@ class WebhookSender implements Sender {
     return oldest;
   }
 
-  /** Each active webhook once, beginning after the last that was begun with. */
+  /** Yields each active webhook once, beginning after the last one that was started. */
   async *#inTurn(): AsyncGenerator<WebhookRow> {
     const last = this.#lastBegun;
     yield* this.#active(last);
@@ -96,7 +96,7 @@ class WebhookSender implements Sender {
     }
   }
 
-  /** Active webhooks in the order of their ids, from after one of them on, to the end. */
+  /** Yields active webhooks in the order of their ids. @param from the id before the first one */
   async *#active(from?: string): AsyncGenerator<WebhookRow> {
     for (let after = from; ; ) {
       const rows = await this.#context.records.collectionOfAllTenants(webhooks).list({ limit: PAGE, ...present({ after }) });
@@ -140,7 +140,7 @@ class WebhookSender implements Sender {
     }
   }
 
-  /** @returns the next event; or how far there is none. */
+  /** Returns the next event, and the sequence up to which the feed was read. */
   async #nextOf({ id, tid, types, version }: WebhookRow, { after }: PositionRow): Promise<{ event?: IdpEvent; upTo: string }> {
     const { directory, records, service } = this.#context;
     const read = this.#read.get(id);
@@ -154,7 +154,7 @@ class WebhookSender implements Sender {
     return { ...(page.events[0] && { event: page.events[0] }), upTo: page.next };
   }
 
-  /** @returns the position to go on from; undefined when there is nothing to do for now. */
+  /** Delivers an event. @returns the next position; undefined if the webhook must wait, or the position was moved by another node */
   async #deliver(webhook: WebhookRow, position: PositionRow, event: IdpEvent): Promise<PositionRow | undefined> {
     const { logger, now } = this.#context.service;
     const { isTaken, status, problem = '' } = await this.#attempt(webhook, event);
@@ -175,7 +175,7 @@ class WebhookSender implements Sender {
     return this.#move(webhook, position, { ...failing, after: event.sequence, attempts: 0 });
   }
 
-  /** Keeps an event that was given up. Its id keeps a node that dies before the next write from leaving two. */
+  /** Stores an undeliverable event. The id of the row is fixed, so that a crash before the next write does not lead to a duplicate. */
   async #keepLetter(
     { id: webhookId, tid }: WebhookRow,
     event: IdpEvent,
@@ -198,7 +198,7 @@ class WebhookSender implements Sender {
     this.#read.set(id, { version, upTo, writtenAt: isDue ? performance.now() : writtenAt });
   }
 
-  /** Switches a webhook off, unless somebody changed it since it was read: the attempt says nothing of what it is now. */
+  /** Disables a webhook, unless it was changed after it was read. The failed attempt does not apply to a changed webhook. */
   async #disable(tried: WebhookRow, position: PositionRow, reason: 'failing' | 'gone'): Promise<void> {
     const { records, service } = this.#context;
     const { id, tid } = tried;
@@ -227,7 +227,7 @@ class WebhookSender implements Sender {
     return position;
   }
 
-  /** Undefined when another node moved it meanwhile. */
+  /** Moves a position. Returns undefined if another node has moved it. */
   async #move({ id, tid }: WebhookRow, { version }: PositionRow, next: PositionFields): Promise<PositionRow | undefined> {
     let isOurs = false;
     const row = await this.#context.records.collection(positions, tid).update(id, (current) => {

@@ -3,10 +3,10 @@ import { createHmac, randomBytes } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 
-/** 256 bits, in the form that libraries of Standard Webhooks take. */
+/** Returns a secret of 256 bits, in the format of Standard Webhooks. */
 export const newWebhookSecret = (): string => PREFIX + randomBytes(32).toString('base64');
 
-/** Headers of an attempt. The receiver takes it when one of the signatures is right, so that secrets can be rotated. */
+/** Returns the headers of an attempt, with a signature for each secret. One valid signature is enough for the receiver, so that secrets can be rotated. */
 export function signedHeaders(id: string, sentAt: Date, body: string, secrets: readonly string[]): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(sentAt.getTime() / 1000));
   const signatures = secrets.map((secret) => {

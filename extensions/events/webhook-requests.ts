@@ -1,4 +1,4 @@
-/** What the operations of webhooks have in common: whose webhook a request is about. */
+/** Parts that the operations of webhooks share: scopes, parameters, and the webhook that a request names. */
 import { type ExtensionContext, IdpError, type OperationRequest, present } from '../../lib/extension-door.js';
 import { type WebhookRow, webhooks } from './records.js';
 
@@ -12,12 +12,12 @@ export function paramsOf({ params }: Request): { readonly tid?: string; readonly
   return { id, ...present({ tid }) };
 }
 
-/** The webhooks of the tenant in the path, or those of the instance. */
+/** Returns access to the webhooks of the tenant in the path, or of the instance. */
 export function webhooksOf(context: ExtensionContext) {
   const rowsOf = (request: Request) => context.records.collection(webhooks, paramsOf(request).tid ?? context.records.ofInstance);
   return {
     rowsOf,
-    /** @throws IdpError `not_found` */
+    /** Returns the webhook in the path. @throws IdpError `not_found` */
     async require(request: Request): Promise<WebhookRow> {
       const row = await rowsOf(request).get(paramsOf(request).id);
       if (row === undefined) throw new IdpError('not_found');

@@ -1,4 +1,4 @@
-/** Webhooks as resources of the admin API: of a tenant, and of the instance. */
+/** Operations on webhooks in the admin API: webhooks of a tenant, and of the instance. */
 import {
   canParseUrl,
   defineOperation,
@@ -20,7 +20,7 @@ import type { Secrets } from './secrets.js';
 import { newWebhookSecret } from './signature.js';
 import { paramsOf, type Request, read, webhooksOf, write } from './webhook-requests.js';
 
-/** Webhooks of a tenant. Each event of the tenant is posted to all of them. */
+/** Maximum webhooks of a tenant, because each event of the tenant is posted to all of them. */
 const MOST = 20;
 const tooMany = () => new IdpError('invalid_record', { path: '', expected: `a tenant with fewer than ${MOST} webhooks: remove one first` });
 
@@ -34,7 +34,7 @@ export const webhookOperations = (context: ExtensionContext, secrets: Secrets, a
 type Answer = Static<typeof Webhook>;
 type AnswerWithSecret = Static<typeof WebhookWithSecret>;
 
-/** What the operations do: those of a tenant and of the instance alike. */
+/** The work of the operations, the same for webhooks of a tenant and of the instance. */
 class WebhookAdministration {
   readonly #context: ExtensionContext;
   readonly #secrets: Secrets;
@@ -140,14 +140,14 @@ class WebhookAdministration {
     if (expected !== undefined) throw new IdpError('invalid_record', { path: '/url', expected });
   }
 
-  /** A stored type that no event has any more stays. */
+  /** Checks the types of a request. A stored type that no longer exists stays. */
   #checkTypes(types: readonly string[] | null | undefined): void {
     const index = types?.findIndex((type) => !this.#eventTypes.has(type)) ?? -1;
     if (index >= 0)
       throw new IdpError('invalid_record', { path: `/types/${index}`, expected: 'the type of an event that this service raises' });
   }
 
-  /** @param more webhooks that are about to be created */
+  /** Whether the tenant has too many webhooks. @param more webhooks that are about to be created */
   async #isTooMany(request: Request, more = 0): Promise<boolean> {
     return paramsOf(request).tid !== undefined && (await this.rowsOf(request).list({ limit: MOST + 1 })).length + more > MOST;
   }
