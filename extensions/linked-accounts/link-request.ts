@@ -1,4 +1,4 @@
-/** A link that a person has begun: who they were then, until they have proven the other account as well. */
+/** Account links that a user has started. The record has the first sign-in until the user has proven the other account as well. */
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import {
@@ -11,20 +11,20 @@ import {
   type Proof,
 } from '../../lib/extension-door.js';
 
-/** How long ago a sign-in may be that changes links. */
+/** Maximum age of a sign-in that changes account links, in seconds. */
 const FRESH_SECONDS = 600;
 
-/** Links that were begun, each in its browser. */
+/** Started account links, each for one browser. */
 export const linkRequestKind: ArtifactKind = { name: 'linked-accounts.begun', lifetimeSeconds: FRESH_SECONDS, once: true };
 
-/** The page, for who signs in to get to it. */
+/** Returns the page as an application that users sign in to. */
 export const pageOf = (context: ExtensionContext): OwnPage =>
   createOwnPage(context, 'linked-accounts:page', `${context.service.own}/linked-accounts`, FRESH_SECONDS);
 
 interface LinkRequest {
   readonly signIn: Omit<BrowserSignIn, 'account'>;
   readonly proof: Proof;
-  /** When, in seconds since the epoch. */
+  /** When the link was started, in seconds since the epoch. */
   readonly startedAt: number;
 }
 
@@ -37,7 +37,9 @@ export function createLinkRequests({
 }: ExtensionContext) {
   /** Returns the id of the record, which no other browser can find out. */
   const ticket = (ctx: Context, id: string): string => csrf.ticket(ctx, `linked-accounts ${id}`);
-  /** The parent of the signed-in account, if the sign-in does not meet the parent's requirements. New account links are made with the parent. */
+  /**
+   * Returns the parent of the signed-in account if the sign-in does not meet the parent's requirements, because a new account link is made with the parent.
+   */
   async function unprovenParent(here: BrowserSignIn): Promise<Account | undefined> {
     const { parentUserId } = here.account.person.user;
     const parent = parentUserId === undefined ? undefined : await directory.accounts.findByOid(parentUserId);
@@ -46,7 +48,7 @@ export function createLinkRequests({
   return {
     unprovenParent,
 
-    /** @returns its id, which opens nothing in another browser. */
+    /** Starts an account link. Returns its id, which is useless in another browser. */
     async start(ctx: Context, { account, ...signIn }: BrowserSignIn): Promise<string> {
       const id = randomUUID();
       const proof = await directory.credentials.proofOf(account, new Date(signIn.authTime * 1000));
@@ -54,7 +56,7 @@ export function createLinkRequests({
       return id;
     },
 
-    /** The sign-in that began the link, if it still meets the requirements of its account and the browser has a newer sign-in. */
+    /** Returns the sign-in that started the link, if it still meets the requirements of its account and the browser has a newer sign-in. */
     async first(ctx: Context, id: string, here: BrowserSignIn): Promise<BrowserSignIn | undefined> {
       const record = (await artifact(linkRequestKind).read(ticket(ctx, id))) as LinkRequest | undefined;
       if (!record || here.authTime < record.startedAt) return undefined;
@@ -64,7 +66,7 @@ export function createLinkRequests({
       return (await isSufficient(account, first)) && (await mayChange(first)) && !(await unprovenParent(first)) ? first : undefined;
     },
 
-    /** Ends it; true for one caller. */
+    /** Ends the started link. Returns true for one call. */
     end: async (ctx: Context, id: string): Promise<boolean> => (await artifact(linkRequestKind).take(ticket(ctx, id))) !== undefined,
   };
 }

@@ -1,7 +1,7 @@
-/** Which of two accounts can become the parent of the other, whose `sub` and credentials the child takes. */
+/** Choice of the parent of two accounts. The child account takes the `sub` and the credentials of the parent account. */
 import { type Account, type Directory, type ExtensionContext, mayLinkAccounts } from '../../lib/extension-door.js';
 
-/** Why two accounts cannot be linked. */
+/** Reasons why two accounts cannot be linked. */
 export type Refusal = 'same' | 'linked' | 'tenant' | 'families' | 'privileged' | 'policy';
 
 export interface Pairing {
@@ -9,7 +9,7 @@ export interface Pairing {
   readonly child: Account;
 }
 
-/** The ways to link two accounts, the first for who does not care; or why there are none. */
+/** Returns the ways to link two accounts, the default first, or the reason why there is none. */
 export async function pairingsOf(
   { directory, service: { personalTenant } }: Pick<ExtensionContext, 'directory' | 'service'>,
   one: Account,
@@ -27,7 +27,7 @@ export async function pairingsOf(
   if (await shareTenant(directory, one, other)) return 'tenant';
   const open = pairings.filter(({ parent, child }) => mayLinkAccounts(parent.tenant) && mayLinkAccounts(child.tenant));
   if (open.length === 0) return 'policy';
-  // Linking makes nobody a parent of who may do something in the admin API.
+  // A user with privileges in the admin API never becomes a child, because the parent account could sign in as the user.
   const allowed: Pairing[] = [];
   for (const pairing of open) if ((await directory.privileges.of(pairing.child.person)).length === 0) allowed.push(pairing);
   if (allowed.length === 0) return 'privileged';
@@ -45,7 +45,7 @@ async function parentOf({ accounts }: Directory, account: Account): Promise<Acco
   return parentUserId === undefined ? account : accounts.findByOid(parentUserId);
 }
 
-/** A family has one account in each tenant. */
+/** Whether both accounts have a linked account in the same tenant. Linked accounts are in different tenants. */
 async function shareTenant({ accounts }: Directory, one: Account, other: Account): Promise<boolean> {
   const [tids, others] = await Promise.all(
     [one, other].map(async ({ person }) => (await accounts.family(person)).map(({ tenant }) => tenant.id)),

@@ -1,6 +1,6 @@
 /**
- * The page of linked accounts. A link is made by who proves both accounts: the first by the sign-in that the link is begun with, the other by one after
- * that. Its end is for the parent, whose credentials open both, and for the child itself.
+ * Routes of the page of linked accounts. To link two accounts, a user proves both: the first by the sign-in that starts the link, the other by a later
+ * sign-in. The parent account, whose credentials sign in to both, may end the link, and so may the child account.
  */
 import type { Context } from 'koa';
 import {
@@ -26,7 +26,7 @@ interface Both {
   readonly vouchedBy: Voucher | undefined;
 }
 
-/** A child whose link may be ended. */
+/** A child account whose link the signed-in user may end. */
 interface Ending {
   readonly here: BrowserSignIn;
   readonly child: Account;
@@ -58,7 +58,7 @@ const linkOf = (ctx: Context): string => String(ctx.query.link);
 const isEndable = (here: Account, { person: { user } }: Account): boolean =>
   user.parentUserId !== undefined && (user.parentUserId === idOf(here) || user.id === idOf(here));
 
-/** The list of linked accounts. */
+/** Adds the list of linked accounts. */
 function listRoutes(router: ExtensionRouter, { context: { directory }, path, base, pages, ownPage }: Parts): void {
   router.get(path, async (ctx: Context) => {
     const here = await ownPage.present(ctx, '', false);
@@ -91,7 +91,7 @@ function listRoutes(router: ExtensionRouter, { context: { directory }, path, bas
   });
 }
 
-/** The steps to a new link. */
+/** Adds the steps to a new link. */
 function linkRoutes(router: ExtensionRouter, parts: Parts): void {
   const { context, path, pages, requests, ownPage } = parts;
   const { directory } = context;
@@ -141,7 +141,7 @@ function linkRoutes(router: ExtensionRouter, parts: Parts): void {
   });
 }
 
-/** Links the accounts as the person chose, or shows why they cannot be linked. */
+/** Links the accounts as the user chose, or shows why the accounts cannot be linked. */
 async function link(ctx: Context, { one, other, vouchedBy }: Both, { context, base, pages, requests }: Parts): Promise<void> {
   const {
     directory,
@@ -169,7 +169,7 @@ async function link(ctx: Context, { one, other, vouchedBy }: Both, { context, ba
   redirectByGet(ctx, `${base}?done=linked`);
 }
 
-/** The end of a link. */
+/** Adds the page that ends a link. */
 function unlinkRoutes(router: ExtensionRouter, { context, path, base, pages, ownPage }: Parts): void {
   const {
     directory,
@@ -177,7 +177,7 @@ function unlinkRoutes(router: ExtensionRouter, { context, path, base, pages, own
     service: { logger },
   } = context;
 
-  /** The child whose link may be ended here; undefined once something else was shown. */
+  /** Returns the child account whose link the user may end; undefined after another page was shown. */
   async function endable(ctx: Context, oid: string): Promise<Ending | undefined> {
     const next = `/unlink?${new URLSearchParams({ unlink: oid })}`;
     const here = await ownPage.present(ctx, next, false);
