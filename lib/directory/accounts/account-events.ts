@@ -6,11 +6,15 @@ import { attributedEvent, checkAttribution } from '../outbox/attribution.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import type { Account } from './accounts.js';
 
-/** Events of an account that the protocol raises. The person's document keeps them until they are dispatched, as it keeps the directory's own. */
+/**
+ * Raises events of an account for the protocol. The person's document holds them until they are dispatched, like the directory's own
+ * events.
+ */
 export interface AccountEvents {
   /**
-   * @param cause names the occurrence. A second call with the same cause, on any node, adds no event. Without one, each call is an occurrence of its own.
-   * @param by who made the change
+   * @param cause names the occurrence. A second call with the same cause, on any node, adds no event. Without a cause, each call is its own
+   * occurrence.
+   * @param by the actor of the change
    * @throws IdpError `invalid_record` for an attribution that no event can carry.
    */
   raise<Name extends keyof EventMap>(type: Name, account: Account, data: EventMap[Name], cause?: string, by?: Attribution): Promise<void>;

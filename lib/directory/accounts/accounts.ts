@@ -1,18 +1,21 @@
 /**
- * Accounts: a user together with the person and the tenant, as sign-in and the protocol see them.
+ * Accounts: a user with its person and its tenant, as sign-in and the protocol see them.
  *
- * Here are how accounts are found (`find-accounts`, `candidates`), linked accounts, their credentials and self-registration, and the cut-off that
- * invalidates sign-ins. `linking` proves at its top that no order of steps breaks a family. `privileges` says which callers may become which person.
+ * The folder holds the look-ups (`find-accounts`, `candidates`), account links, credentials, self-registration, and the cut-off that
+ * invalidates sign-ins. The comment at the top of `linking` proves that no order of steps breaks a set of linked accounts. `privileges`
+ * decides which callers may become which person.
  */
 
 import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
 import { isNameOf } from '../identifiers.js';
 
-/** Someone who can sign in: a user, in a tenant. */
+/** A user with its person, in a tenant. An account is what signs in. */
 export interface Account {
   readonly person: PersonWithUser;
   readonly tenant: Tenant;
-  /** The part of the tenant's policy that nothing here can meet, for the log. While it is set, nobody can sign in to the tenant. */
+  /**
+   * The part of the tenant's policy that no sign-in method here can meet, for the log. While it is set, nobody can sign in to the tenant.
+   */
   readonly unmetPolicy?: string;
   /** The parent account of a linked account, whose credentials sign it in. Absent if the parent cannot be read; then the child is not usable. */
   readonly owner?: Account;
@@ -21,57 +24,67 @@ export interface Account {
 export interface Narrowed {
   /** @default all tenants */
   readonly tids?: readonly string[] | undefined;
-  /** What the person calls their organisation: the name or number of a tenant or a subsidiary. @default whichever */
+  /** The organisation as the person entered it: the name or number of a tenant or a subsidiary. @default any */
   readonly organisation?: string | undefined;
-  /** Those whose tenants allow this sign-in method. @default whichever */
+  /** Limits the result to tenants that allow this sign-in method. @default any */
   readonly method?: string | undefined;
   /**
-   * Whether the name of a parent account in another tenant means the linked account in one of {@link tids}. In each tenant, an account with the name comes
-   * first, except a self-made one. Of two linked accounts, the name means the one whose parent stands better for it, or none.
+   * Whether the name of a parent account in another tenant means the linked account in one of {@link tids}. In each tenant, an account with
+   * the name itself comes first, unless it is self-registered and unverified. Of two linked accounts, the name means the one whose parent
+   * is better entitled to the name. If no parent is, the name means none.
    * @default false
    */
   readonly isParentNameAllowed?: boolean;
 }
 
-/** Accounts of all tenants, for sign-in and protocol code, which learn the tenant from the account. All other code goes through a tenant. */
+/** Accounts of all tenants, for sign-in and protocol code, which learn the tenant from the account. All other code names a tenant first. */
 export interface Accounts {
-  /** The account of an `oid`, usable or not. */
+  /** Returns the account of an `oid`, usable or not. */
   findByOid(oid: string): Promise<Account | undefined>;
-  /** The usable accounts that a user id means: for a parent's, which its children share as `sub`, the whole family. */
+  /**
+   * Returns the usable accounts that a user id means. The id of a parent account means all linked accounts, because its children share it
+   * as `sub`.
+   */
   named(id: string): Promise<readonly Account[]>;
-  /** All accounts that share the person's `sub`, itself included, usable or not. */
+  /** Returns all accounts that share the person's `sub`, this account included, usable or not. */
   family(person: PersonWithUser): Promise<readonly Account[]>;
-  /** All accounts that an external identity was recorded for, in whatever tenants, usable or not. */
+  /** Returns all accounts that an external identity was recorded for, in any tenant, usable or not. */
   ofIdentity(identity: ExternalIdentity): Promise<readonly Account[]>;
-  /** Whether an external identity was recorded for a user whose record cannot be read. Nobody else is to get it then. */
+  /** Whether an external identity was recorded for a user whose record cannot be read. Then no other user may get the identity. */
   isIdentityHidden(identity: ExternalIdentity): Promise<boolean>;
-  /** A user name as names are compared. */
+  /** Returns a user name in the form in which names are compared. */
   nameKey(userName: string): string;
-  /** Usable accounts with this user name, of at most three credential owners: first those that are verified, or that others made for them. */
+  /**
+   * Returns usable accounts with this user name, of at most three credential owners. Accounts that are verified, or that others created,
+   * come first.
+   */
   candidates(userName: string, narrowed?: Narrowed): Promise<readonly Account[]>;
-  /** Usable accounts of persons with this e-mail address, whoever else has it. Of more than one, at least two. */
+  /** Returns usable accounts of persons with this e-mail address. If there is more than one, the result has at least two. */
   withEmail(email: string, tids: readonly string[] | undefined): Promise<readonly Account[]>;
-  /** Those of these `oid`s alone. */
+  /** Returns the candidates among these `oid`s alone. */
   candidatesAmong(oids: readonly string[], userName: string, narrowed?: Narrowed): Promise<readonly Account[]>;
-  /** A promise only if it is not at hand. */
+  /** Returns the subsidiary of the person; a promise only if the cache lacks it. */
   subsidiary(person: PersonWithUser): Subsidiary | undefined | Promise<Subsidiary | undefined>;
-  /** The groups of the user that still exist, with the permissions that still exist; a promise only if they are not at hand. The same array, until one changes, for all who have the same. */
+  /**
+   * Returns the groups of the user that still exist, with the permissions that still exist; a promise only if the cache lacks them. Users
+   * with the same groups get the same array until one of these groups changes.
+   */
   groups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
   /**
-   * The same groups with all permissions that their records name, missing ones too. Decides what protects a user, because a permission whose record is lost may be
-   * restored.
+   * Returns the same groups with all permissions that their records name, missing ones too. The rules that protect a user use these groups,
+   * because the missing record of a permission may be restored.
    */
   storedGroups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
-  /** Where mail about the account goes: an address that nobody proved does not take the place of one that was proven. */
+  /** Returns the address for mail about the account. An unproven address does not replace a proven one. */
   emailOf(person: PersonWithUser): string | undefined;
-  /** The address that the person proved last; undefined where none was. */
+  /** Returns the address that the person proved last; undefined if there is none. */
   provenEmailOf(person: PersonWithUser): string | undefined;
 }
 
-/** The subject identifier of a sign-in now. A grant keeps the one it was made with. */
+/** Returns the subject identifier for sign-ins from now on. A grant keeps the identifier that it was made with. */
 export const subOf = (user: PersonWithUser['user']): string => user.parentUserId ?? user.id;
 
-/** Whose credentials sign the user in: while linked, the parent's. */
+/** Returns the id of the user whose credentials sign this user in: of the parent, while the user is linked. */
 export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): string => parentUserId ?? id;
 
 /**
@@ -93,8 +106,9 @@ export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): s
 export const isEmailVerified = ({ email, user }: PersonWithUser): boolean => user.emailVerified && isNameOf(user, email);
 
 /**
- * Whether a tenant's administrator recorded the identity for the account, and the person has not said yet that the account is theirs. A sign-in method of the
- * instance lets such an identity open the account only in a request that is held to the account's tenant, with `heldTo`.
+ * Whether a tenant's administrator recorded the identity for the account, and the person has not confirmed yet that the account is theirs.
+ * A sign-in method of the instance may open the account by such an identity only in a request that is limited to the account's tenant
+ * (`heldTo`).
  * @example
  * ```ts
  * import { type Account, type Interaction, isClaimed } from 'tenant-idp/extension';
@@ -111,8 +125,8 @@ export const isClaimed = ({ person: { user } }: Account, { idp, subject }: Exter
   );
 
 /**
- * Whether the account may sign in, or continue a sign-in of `loginAt`. A sign-in rests on the owner of its credential, so the account, the owner and the tenants
- * of both must be active.
+ * Whether the account may sign in, or continue a sign-in of `loginAt`. A sign-in rests on the owner of its credential, so the account, the
+ * owner and the tenants of both must be active.
  * @param owner the `owner` of the sign-in. @default the user whose credentials sign in to the account now
  * @param session the name of its session, which a cut-off may have spared. @default none
  * @example
@@ -131,21 +145,27 @@ export const isUsable = (account: Account, loginAt?: Date, owner?: string, sessi
 };
 
 /**
- * Whether a sign-in of `loginAt` has ended for good. A policy that nothing meets ends no sign-in, because an administrator may change it back. An unreadable
- * owner ends no sign-in either.
+ * Whether a sign-in of `loginAt` has ended for good. An unmet policy of the tenant ends no sign-in, because an administrator may change the
+ * policy back. An unreadable owner ends no sign-in either.
  */
 export const isVoid = (account: Account, loginAt?: Date, owner?: string, session?: string): boolean =>
   basisOf(account, owner).accounts.some((each) => isEnded(each, loginAt, session));
 
-/** Whether a request that waits for the account since `at` has ended for good. A cut-off that spares a session ends sign-ins, but no waiting request. */
+/**
+ * Whether a request that has waited for the account since `since` has ended for good. A cut-off that spares a session ends sign-ins, but no
+ * waiting request.
+ */
 export const isWaitOver = (account: Account, since: Date | undefined): boolean =>
   isVoid(account, since, undefined, (account.owner ?? account).person.user.spared?.session);
 
-/** The time of the first sign-in that counts, in milliseconds since the epoch. */
+/** Returns the time of the earliest valid sign-in, in milliseconds since the epoch. */
 export const notBeforeOf = (account: Account, owner?: string): number =>
   Math.max(...basisOf(account, owner).accounts.map((each) => ownNotBefore(each)));
 
-/** The accounts that a sign-in rests on. Not whole if the owner of its credential is neither the account nor its readable parent. */
+/**
+ * Returns the accounts that a sign-in rests on. `isWhole` is false if the owner of its credential is neither the account nor its readable
+ * parent.
+ */
 function basisOf(
   account: Account,
   owner = credentialOwner(account.person.user),
@@ -167,5 +187,5 @@ const isSpared = ({ person: { user } }: Account, session: string | undefined): b
 const ownNotBefore = ({ person: { user }, tenant }: Account, isSpared = false): number =>
   Math.max((isSpared ? user.spared?.before : user.notBefore)?.getTime() ?? 0, tenant.notBefore?.getTime() ?? 0);
 
-/** Distinct credentials that a password is tried against. */
+/** Maximum number of distinct credentials that a password is compared with. */
 export const MAX_CREDENTIAL_OWNERS = 3;

@@ -1,4 +1,4 @@
-/** Whom a name or an address that somebody typed can mean. */
+/** Look-up of the accounts that an entered name or address can mean. */
 import { present } from '../../present.js';
 import type { PersonWithUser } from '../../store/records/records.js';
 import { comparedAddress, comparedUserNames } from '../../text/compared.js';
@@ -18,29 +18,32 @@ import {
   type Narrowed,
 } from './accounts.js';
 
-/** The first accounts, of at most so many owners of credentials. */
+/** Returns the first accounts of at most {@link MAX_CREDENTIAL_OWNERS} credential owners. */
 function ofOwners(accounts: readonly Account[]): readonly Account[] {
   const owners = new Set(accounts.map(({ person }) => credentialOwner(person.user)));
   const first = new Set([...owners].slice(0, MAX_CREDENTIAL_OWNERS));
   return accounts.filter(({ person }) => first.has(credentialOwner(person.user)));
 }
 
-/** The keys that the name may be stored under; none for what no name can be. */
+/** Returns the keys that the name may be stored under; none for an impossible name. */
 const keysOf = (userName: string): readonly string[] =>
   userName.length > USER_NAME_LENGTH ? [] : comparedUserNames(userName).filter((key) => key !== '');
 
-/** Whether only its user says whose the account is. Anybody can make such an account under the name of somebody else. */
+/** Whether the user alone states who the account belongs to. Anybody can register such an account under the name of another person. */
 const isSelfMade = ({ user }: PersonWithUser): boolean => user.isSelfRegistered === true && !user.emailVerified;
 
-/** How well a parent account stands for its user name: proven by a verified address, made by others, self-made. */
+/**
+ * Returns how well a parent account is entitled to its user name: 2 with a verified address, 1 if others created it, 0 if it is
+ * self-registered and unverified.
+ */
 const standingOf = (parent: PersonWithUser): number => (isEmailVerified(parent) ? 2 : isSelfMade(parent) ? 0 : 1);
 
-/** The person whose user name means the linked account. */
+/** Returns the person whose user name means the linked account. */
 const parentOf = ({ person, owner }: Account): PersonWithUser => owner?.person ?? person;
 
 /**
- * Returns the account of each tenant that the name of a parent means: the one whose parent stands better for the name than all other parents, if there is one.
- * Otherwise a colleague could shut a user out by a self-made account with the name.
+ * Returns the account of each tenant that the name of a parent means: the account whose parent is better entitled to the name than all
+ * other parents. Otherwise a colleague could shut a user out by a self-registered account with the name.
  */
 function bestOfTenants(linked: readonly Ranked[]): readonly Ranked[] {
   const standing = ({ account }: Ranked): number => standingOf(parentOf(account));
@@ -50,8 +53,9 @@ function bestOfTenants(linked: readonly Ranked[]): readonly Ranked[] {
 }
 
 /**
- * Returns the accounts that a name means, in order. An account with the name itself wins over linked accounts of its family and of its tenant. A self-made
- * account does not win over the linked account of its tenant whose parent is not self-made: strangers can register the name of a parent.
+ * Returns the accounts that a name means, in order. An account with the name itself wins over linked accounts that share its credentials or
+ * its tenant. A self-registered account does not win over a linked account of its tenant whose parent is not self-registered, because
+ * strangers can register the name of a parent.
  * @param namesakes all persons of the linked account's tenant who have the name, usable or not
  */
 function meant(
@@ -70,7 +74,10 @@ function meant(
   return [...own, ...winning].sort((one, other) => one.rank - other.rank || Number(one.isSelfMade) - Number(other.isSelfMade));
 }
 
-/** Accounts of the tenant with the given name come before accounts of a number or a subsidiary, because other tenants can write numbers and subsidiaries. */
+/**
+ * Accounts of the tenant with the given name come before accounts found by a number or a subsidiary, because other tenants can write
+ * numbers and subsidiaries.
+ */
 const TENANT_NAME = 0;
 const OTHER_NAME = 1;
 type Rank = typeof TENANT_NAME | typeof OTHER_NAME;
@@ -78,24 +85,24 @@ type Rank = typeof TENANT_NAME | typeof OTHER_NAME;
 interface Ranked {
   readonly account: Account;
   readonly rank: Rank;
-  /** Of a linked account that its parent's name means: whether the parent is. */
+  /** Whether the person with the name is self-registered: the parent, if the account was found by its parent's name. */
   readonly isSelfMade: boolean;
 }
 
 const allows = ({ tenant: { signIn } }: Account, method: string | undefined): boolean =>
   method === undefined || (signIn?.methods?.includes(method) ?? true);
 
-/** Tenants from which on one look-up of the name in all tenants costs less than one look-up in each. */
+/** Number of tenants above which one look-up of the name in all tenants costs less than one look-up in each. */
 const MANY_TENANTS = 16;
 
 const PAGE = 100;
 
-/** Maximum parents with one name whose linked accounts are looked up. */
+/** Maximum number of parents with one name whose linked accounts are looked up. */
 const MOST_PARENTS = 20;
 
 interface Parts extends Pick<Accounts, 'findByOid' | 'subsidiary'> {
   readonly persons: DirectoryContext['collections']['persons'];
-  /** The accounts of these documents. */
+  /** Returns the accounts of these documents. */
   readonly accounts: (rows: readonly (PersonWithUser | undefined)[]) => Promise<readonly Account[]>;
 }
 
@@ -117,7 +124,7 @@ class NamedAccounts {
     this.#parts = parts;
   }
 
-  /** All accounts with the name in these tenants, usable or not. */
+  /** Yields all accounts with the name in these tenants, usable or not. */
   async *#accountsByName(keys: readonly string[], tids: readonly string[] | undefined): AsyncGenerator<Account> {
     for (const key of keys) yield* this.#accountsByKey(key, tids);
   }
@@ -138,8 +145,8 @@ class NamedAccounts {
   }
 
   /**
-   * Usable accounts in these tenants whose parent, in another tenant, has the name. The look-ups are the same for a name that no parent has, so that their
-   * time does not show which names parents have.
+   * Returns usable accounts in these tenants whose parent, in another tenant, has the name. The look-ups are the same for a name that no
+   * parent has, so that their time does not show which names parents have.
    */
   async #childrenByParentName(keys: readonly string[], tids: readonly string[]): Promise<readonly Account[]> {
     const named = await Promise.all(keys.map((key) => this.#parts.persons.find({ byParentName: [key] }, { limit: MOST_PARENTS })));
@@ -155,7 +162,7 @@ class NamedAccounts {
     );
   }
 
-  /** @returns undefined for an account of another organisation */
+  /** Returns undefined for an account of another organisation. */
   async #rankOf({ person, tenant }: Account, organisation: string): Promise<Rank | undefined> {
     const said = organisationKey(organisation);
     if (said === '' || organisationKey(tenant.name) === said) return TENANT_NAME;
@@ -169,7 +176,7 @@ class NamedAccounts {
     return rank === undefined ? [] : [{ account, rank, isSelfMade: isSelfMade(named) }];
   }
 
-  /** Usable accounts with the name, and all persons with the name by their tenants. */
+  /** Returns usable accounts with the name, and all persons with the name by their tenants. */
   async #byOwnName(keys: readonly string[], { tids, organisation = '', method }: Narrowed) {
     const named = new Map<string, readonly PersonWithUser[]>();
     const accounts: Ranked[] = [];
@@ -186,7 +193,7 @@ class NamedAccounts {
     return { named, found: accounts };
   }
 
-  /** Accounts that the name means as the name of their parent, at most one in each tenant. */
+  /** Returns accounts that the name means as the name of their parent, at most one in each tenant. */
   async #byParentName(
     keys: readonly string[],
     { tids, organisation = '', method, isParentNameAllowed = false }: Narrowed,
@@ -217,7 +224,7 @@ class NamedAccounts {
       );
     if (isFew) return usable((await Promise.all(tids.map((tid) => this.#parts.persons.find({ byEmail: [tid, key] })))).flat());
     const accounts: Account[] = [];
-    // Two are enough to know that it is not one's alone.
+    // Two accounts are enough to know that the address is not unique.
     for (let after: string | undefined; accounts.length < 2; ) {
       const rows = await this.#parts.persons.find({ byEmailAnywhere: [key] }, { limit: PAGE, ...present({ after }) });
       accounts.push(...(await usable(rows)));
@@ -241,7 +248,7 @@ class NamedAccounts {
         : [],
     );
     const direct = (await Promise.all(named.map((account) => this.#ranked(account, organisation)))).flat();
-    // A browser that signed in to the parent knows the password that signs the linked account in.
+    // A browser that signed in to the parent account has used the password that signs the linked account in.
     const signedInHere = linked.filter(({ account: { person } }) =>
       [person.user.id, credentialOwner(person.user)].some((id) => oids.includes(id)),
     );

@@ -9,19 +9,21 @@ import { newRecord } from '../input.js';
 import { type Account, type Accounts, credentialOwner, isUsable, MAX_CREDENTIAL_OWNERS, notBeforeOf } from './accounts.js';
 import type { ChangePassword } from './password-changes.js';
 
-/** Proof that somebody is a user. It holds until the credentials behind it change, or a cut-off invalidates sign-ins of its time. */
+/**
+ * Proof that somebody is a user. The proof is valid until the credentials behind it change, or a cut-off invalidates sign-ins of its time.
+ */
 export interface Proof {
-  /** When the proof was given, or the cut-off of sign-ins if that is later. Milliseconds since the epoch. */
+  /** Time of the proof, or of the cut-off of sign-ins if that is later. Milliseconds since the epoch. */
   readonly at: number;
-  /** The owner of the credentials behind the proof, and when they changed last. */
+  /** The owner of the credentials behind the proof, and the time of their last change. */
   readonly credentials: string;
 }
 
-/** The credentials of a tenant's users, for code of the host: the admin API sets none. @see service specification 4.12 */
+/** The credentials of a tenant's users, for code of the host. The admin API sets no credentials. @see service specification 4.12 */
 export interface TenantCredentials {
   /**
-   * Sets the user's own password, which signs nobody in while the user is linked to a parent, and raises `UserPasswordChanged`. Sessions go on: sign the
-   * user out everywhere where that is not wanted.
+   * Sets the user's own password and raises `UserPasswordChanged`. While the user is linked to a parent, the password signs nobody in.
+   * Sessions continue: call `signOutEverywhere` to end them.
    * @throws IdpError `not_found`; `invalid_record`, whose details name the `rule`, when the password is refused; `busy`.
    */
   setPassword(userId: string, password: string): Promise<void>;
@@ -29,54 +31,58 @@ export interface TenantCredentials {
 
 /** The credentials of users, for sign-in code. No administrator reads or writes them. */
 export interface Credentials {
-  /** Those of one tenant's users. */
+  /** Returns the credentials of one tenant's users. */
   forTenant(tid: string): TenantCredentials;
-  /** The first rule that a new password breaks. @throws IdpError `busy` when it could not be judged. */
+  /** Returns the first rule that a new password breaks. @throws IdpError `busy` when the password could not be checked. */
   readonly problemOf: FindPasswordProblem;
-  /** Hashes a password that is kept until its user is made. @throws IdpError as {@link setFirstPassword}. */
+  /** Hashes a password that is stored before its user is created. @throws IdpError as {@link setFirstPassword}. */
   hashFor(user: Pick<User, 'userName'>, password: string, from?: readonly string[]): Promise<string>;
-  /** @internal for registrations: what {@link hashFor} answered becomes the password of a user that is about to be created. */
+  /** Makes a hash of {@link hashFor} the password of a user that is about to be created. @internal for registrations */
   setFirstHash(userId: string, passwordHash: string): Promise<void>;
   /** Whether the user has a password of its own. */
   isSet(userId: string): Promise<boolean>;
   /**
-   * Sets the password of a user that is about to be created. {@link forget} takes it back.
+   * Sets the password of a user that is about to be created. {@link forget} undoes it.
    * @throws IdpError `invalid_record`, whose details name the rule; `busy`.
    */
   setFirstPassword(user: Pick<User, 'id' | 'userName'>, password: string, from?: readonly string[]): Promise<void>;
-  /** For a user that was not created after all, and an offer that was not taken. */
+  /** Removes the password of a user that was not created, or an offered password that was not accepted. */
   forget(userId: string): Promise<void>;
   /**
-   * Makes a password that was set under an id of nobody the user's, unless the user got one after `since`. Doing it again changes nothing.
-   * @internal for invitations.
+   * Gives the user a password that was stored under an id of its own, unless the user got another password after `since`. A second call
+   * changes nothing.
+   * @internal for invitations
    */
   takeOffer(id: string, userId: string, since: Date): Promise<void>;
-  /** Sets a password without checking its rules, unless the user has it already. For seeds of development. */
+  /** Sets a password without checking its rules, unless the user has this password already. For seeds of development. */
   seedPassword(userId: string, password: string): Promise<void>;
-  /** @internal for seeds: whether the password is the user's. */
+  /** Whether the password is the user's. @internal for seeds */
   hasPassword(userId: string, password: string): Promise<boolean>;
-  /** @internal for seeds: a digest that changes with the password. */
+  /** Returns a digest that changes with the password. @internal for seeds */
   passwordDigest(userId: string): Promise<string | undefined>;
   /**
-   * Those of the accounts that the password signs in, tried against the credentials of at most three distinct owners.
+   * Returns the accounts that the password signs in. The password is compared with the credentials of at most three distinct owners.
    * @throws IdpError `busy`.
    */
   checkPassword(candidates: readonly Account[], password: string, attempt?: PasswordAttempt): Promise<readonly Account[]>;
   /**
-   * The proof that was given for an account; the account as it was read before the check.
-   * @param at when it was given, by the time that all nodes share. @default now
+   * Returns the proof for an account. Pass the account as it was read before the check of the credential.
+   * @param at time of the proof, by the time that all nodes share. @default now
    */
   proofOf(account: Account, at?: Date): Promise<Proof>;
-  /** Whether a proof that was kept meanwhile signs in to the account as it is now. */
+  /** Whether a stored proof still signs in to the account as it is now. */
   holds(account: Account, proof: Proof): Promise<boolean>;
 }
 
 export interface PasswordAttempt {
-  /** Look-ups and hashes of one check, however many owners there are, because its time must not tell. @default 1 */
+  /**
+   * Number of look-ups and hashes in one check, independent of the number of owners, so that the time of a check does not show that number.
+   * @default 1
+   */
   readonly hashes?: number;
-  /** Owners whose password counts as wrong, at the same cost. @default none */
+  /** Owners whose password counts as a mismatch, at the same cost. @default none */
   readonly locked?: ReadonlySet<string>;
-  /** The address and the name behind the request. Requests of one of them wait for each other when there is much to do. */
+  /** The address and the name behind the request. Under load, requests with the same address or name wait for each other. */
   readonly from?: readonly string[];
 }
 
@@ -128,7 +134,7 @@ export function createCredentials({ collections: { credentials }, now }: Directo
 async function proofOf({ credentials, now }: Scope, account: Account, at: Date = new Date(now())): Promise<Proof> {
   const owner = credentialOwner(account.person.user);
   const row = await credentials.get(owner);
-  // A password that is hashed again stays the same password: that is no update of the row. One that cannot be read is not one that was never set.
+  // A rehash keeps the password, so it does not update the row's time. An unreadable password may exist, so it is not treated as missing.
   const since = row?.updatedAt.getTime() ?? ((await credentials.unreadable(owner)) ? 'unreadable' : 'none');
   return { at: Math.max(at.getTime(), notBeforeOf(account)), credentials: `${owner} ${since}` };
 }
@@ -158,7 +164,7 @@ async function write({ credentials, now }: Scope, userId: string, passwordHash: 
   );
 }
 
-/** Hashes a password of older parameters anew, unless another write came between or too many hashes wait. */
+/** Rehashes a password that has outdated parameters, unless another write came first or too many hashes wait. */
 async function renewIfOutdated(
   { credentials, passwords }: Scope,
   { id, passwordHash: outdated }: Credential,

@@ -25,17 +25,18 @@ export interface ParentRef {
   readonly userId: string;
 }
 
-/** The links of a tenant's users. */
+/** The account links of a tenant's users. */
 export interface Linking {
   /**
-   * Links a user of this tenant to a parent of another. Doing it again changes nothing.
-   * @param judge throws where the child is not to be linked. The link is written only over the version of the child that was judged.
+   * Links a user of this tenant to a parent of another tenant. A second call with the same parent changes nothing.
+   * @param judge throws if the child must not be linked. The link is written only over the version of the child that `judge` saw.
    * @returns the child.
-   * @throws IdpError `not_found`, `link_self`, `link_chain`, `link_same_tenant`, `link_not_allowed`; `already_linked` when it has another parent.
+   * @throws IdpError `not_found`, `link_self`, `link_chain`, `link_same_tenant`, `link_not_allowed`; `already_linked` when it has another
+   * parent.
    */
   link(childUserId: string, parent: ParentRef, judge?: JudgeChild): Promise<PersonWithUser>;
   /**
-   * Ends the link, and all sign-ins of the child; its clients are told. The parent may be in any tenant.
+   * Ends the account link and all sign-ins of the child, and notifies its clients. The parent may be in any tenant.
    * @returns the child.
    * @throws IdpError `not_found`, `not_linked`.
    */
@@ -49,27 +50,28 @@ export const createLinking = (links: Links, tid: string): Linking => ({
   unlink: (childUserId, parentUserId, check) => links.unlink({ tid, userId: childUserId }, parentUserId, check),
 });
 
-/** It may run again when another write came between, so it has no effects of its own. */
+/** Changes a child. The function may run again after a concurrent write, so it must have no side effects. */
 export type JoinedChange = (child: PersonWithUser) => PersonWithUser;
 
 export interface LinkRules {
-  /** A change of the child that is written with its link, or not at all. It throws where the child is not to be linked. */
+  /** A change of the child that is written together with its link. The change throws if the child must not be linked. */
   readonly joined?: JoinedChange;
   readonly judge?: JudgeChild | undefined;
   /** Voucher of the link. @default that of the context's caller */
   readonly vouchedBy?: Voucher | undefined;
 }
 
-/** Links between any tenants: for services of the directory that are bound to the tenant they name. */
+/** Account links between any tenants, for services of the directory that are bound to the tenant they name. */
 export interface Links {
   link(child: ParentRef, parent: ParentRef, rules?: LinkRules): Promise<PersonWithUser>;
   unlink(child: ParentRef, parentUserId: string, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /**
-   * Ends every link of a person's user, as a child and as a parent. A child that cannot be read leaves the list of its parent, and is not written.
-   * @param judge throws where the link of one of its children is not to be ended. Each link is ended for the version of the child that was judged.
+   * Ends every link of a person's user, as a child and as a parent. An unreadable child is removed from the list of its parent, and is not
+   * written.
+   * @param judge throws if the link of one of its children must not end. Each link ends only for the version of the child that `judge` saw.
    */
   endAll(person: Person, judge?: JudgeChild): Promise<void>;
-  /** Judges the children whose links {@link Links.endAll} ends, before anything is written. */
+  /** Checks the children whose links {@link Links.endAll} ends, before anything is written. */
   judgeChildren(person: Person, judge: JudgeChild): Promise<void>;
 }
 
@@ -109,7 +111,7 @@ async function link(context: DirectoryContext, childRef: ParentRef, parentRef: P
       if (linked) return linked;
     }
   } catch (error) {
-    // If this fails too, the entry means nothing: the next link or unlink removes it.
+    // If this fails too, the entry has no effect: the next link or unlink removes it.
     if (isEntered) await removeChildEntries(context, parentRef.userId).catch(() => undefined);
     throw error;
   }
@@ -128,12 +130,14 @@ function checkLink(child: PersonWithUser, parent: PersonWithUser): void {
   if (child.tid === parent.tid) throw new IdpError('link_same_tenant');
 }
 
-/** Reads the store, because another node may have changed the tenant a moment ago. Only new links are judged. */
+/**
+ * Checks that the tenant allows links. Reads the store, because another node may have just changed the tenant. Only new links are checked.
+ */
 async function checkPolicy({ collections }: DirectoryContext, tid: string): Promise<void> {
   if (!mayLinkAccounts(await collections.tenants.get(tid))) throw new IdpError('link_not_allowed');
 }
 
-/** Writes the child's next form; undefined when the child was written since it was read. */
+/** Writes the child's next form. Returns undefined if the child was written after it was read. */
 async function writeAt(
   { collections: { persons } }: DirectoryContext,
   child: PersonWithUser,
@@ -147,7 +151,7 @@ async function writeAt(
   return isOurs && hasUser(row) ? row : undefined;
 }
 
-/** First step. */
+/** Performs the first step of a link: enters the child in the parent's list. */
 async function enter(
   { collections: { persons }, now }: DirectoryContext,
   { id, user: { id: userId } }: PersonWithUser,
@@ -161,7 +165,7 @@ async function enter(
   if (parent?.user?.id !== userId) throw new IdpError('not_found');
 }
 
-/** Second step; undefined when the child was written since it was read. */
+/** Performs the second step of a link. Returns undefined if the child was written after it was read. */
 async function giveParent(
   { collections: { persons }, now }: DirectoryContext,
   child: PersonWithUser,
@@ -204,7 +208,7 @@ async function unlink(
   return child;
 }
 
-/** The children, including unreadable ones. A damaged child may be missing from the look-up by parent, but not from the parent's list. */
+/** Returns the children, including unreadable ones. The look-up by parent may miss a damaged child; the parent's list has it. */
 async function childrenOf({ collections }: DirectoryContext, { id, childUserIds = [] }: User): Promise<readonly PersonWithUser[]> {
   const persons = collections.persons.withUnreadable();
   const children = await persons.find({ byParent: [id] });
@@ -230,8 +234,8 @@ async function endAll(context: DirectoryContext, { tid, user }: Person, judge: J
 }
 
 /**
- * Removes from the parent's list each child that does not have it as a parent.
- * @param options `keepsUnreadable`: whether the list keeps a child that cannot be read, because the child may still have this parent
+ * Removes from the parent's list each user whose parent is another user, or who has no parent.
+ * @param options `keepsUnreadable`: whether the list keeps an unreadable child, because the child may still have this parent
  */
 async function removeChildEntries(
   { collections: { persons }, now }: DirectoryContext,
@@ -256,7 +260,7 @@ async function removeChildEntries(
   }
 }
 
-/** Whether the user has this parent. A user with another parent, or none, is written anew, so that no link under way can complete. */
+/** Whether the user has this parent. A user with another parent, or none, is rewritten, so that no concurrent link can complete. */
 async function isChild(persons: CheckedCollection<Person>, userId: string, parentUserId: string): Promise<boolean | 'unreadable'> {
   const person = await byUser(persons, userId);
   if (person === undefined) return (await persons.has({ byUser: [userId] })) && 'unreadable';

@@ -1,8 +1,9 @@
 /**
- * Comparison of means with the privileges that they open. By a means, somebody signs in to an account or joins a group.
+ * Comparison of sign-in means with the privileges that they open. A means lets somebody sign in to an account, or join a group.
  *
- * Means are compared when they are used, and the use is refused if the voucher is too weak. A grant of privileges compares them too, so that the
- * administrator can confirm the means that would stop working. Only a voucher of a tenant's administrator has limits, so privileges are read only for it.
+ * Means are compared when they are used, and the service refuses the use if the voucher is too weak. A grant of privileges compares them
+ * too, so that the administrator can confirm the means that would stop working. Only the voucher of a tenant's administrator has limits, so
+ * privileges are read for no other voucher.
  */
 import { hash } from 'node:crypto';
 import type { Attribution } from '../../events.js';
@@ -29,15 +30,18 @@ import type { Privileges } from './privileges.js';
 
 export type GroupRef = Pick<Group, 'id' | 'tid'>;
 
-/** A source of means in addition to the directory: connections. Their settings decide which users the providers sign in, and which groups the users get. */
+/**
+ * A source of means in addition to the directory: connections. The settings of a connection decide which users its provider signs in, and
+ * which groups the users get.
+ */
 export interface MeansSource {
-  /** The means of the source that give the group, with their vouchers. */
+  /** Returns the means of the source that give the group, with their vouchers. */
   ofGroup(group: GroupRef): Promise<readonly VouchedMeans[]>;
   /** Returns, as a means, the settings by which identities of this `idp` sign in users of the tenant. Undefined for the `idp` of another source or tenant. */
   ofIdp(idp: string, tid: string): Promise<VouchedMeans | undefined>;
   /**
-   * Records that somebody vouches for the settings, and for the mappings that give the group. If the means has changed since it was listed, nothing is written;
-   * the write itself compares this. Vouchers that cover the privileges stay.
+   * Records that an administrator vouches for the settings, and for the mappings that give the group. If the means has changed since it was
+   * listed, nothing is written; the write itself checks this. Vouchers that cover the privileges stay.
    */
   confirm(means: VouchedMeans, confirmation: Confirmation): Promise<void>;
 }
@@ -50,7 +54,7 @@ export interface Confirmation {
   readonly by: Attribution;
 }
 
-/** How the person signed in, as the sign-in states it. */
+/** The method by which a person signed in, as the sign-in states it. */
 export interface SignInRef {
   readonly idp: string;
   /** As in `SignIn`. @default the password, for a `local` sign-in */
@@ -59,7 +63,7 @@ export interface SignInRef {
   readonly used?: string | undefined;
 }
 
-/** A sign-in that began earlier, as its session or grant keeps it. */
+/** A sign-in that began earlier, as its session or grant stores it. */
 export interface BegunSignIn extends Pick<SignInRef, 'idp' | 'used'> {
   /** The user whose credential the sign-in rests on. @default the user whose credentials sign in to the account now */
   readonly owner?: string | undefined;
@@ -85,8 +89,8 @@ export interface AccountMeans {
    */
   ofSignIn(signIn: SignInRef, account: Account): Promise<Voucher | undefined>;
   /**
-   * Returns what a sign-in that begins now must keep as `used`: a digest of the means and its voucher. Undefined for most sign-ins: no tenant's administrator
-   * vouched for the means.
+   * Returns the value that a sign-in that begins now must store as `used`: a digest of the means and its voucher. Undefined for most
+   * sign-ins, because no tenant's administrator vouched for the means.
    */
   limitOf(signIn: SignInRef, account: Account): Promise<string | undefined>;
   /**
@@ -104,8 +108,9 @@ export interface AccountMeans {
   /** Returns the credentials of a user that do not count now. */
   refused(owner: PersonWithUser): Promise<readonly CredentialRef[]>;
   /**
-   * Records the voucher of a credential that is set now. An extension calls it before it keeps the credential, so that no crash leaves a credential that
-   * counts for more. @param vouchedBy absent for a credential that was removed
+   * Records the voucher of a credential that is set now. An extension calls it before it stores the credential, so that no crash leaves a
+   * credential with too strong a voucher.
+   * @param vouchedBy absent for a credential that was removed
    */
   vouchFor(owner: PersonWithUser, credential: CredentialRef, vouchedBy: Voucher | undefined): Promise<void>;
   /** Whether a means with this voucher may put users into the group. */
@@ -117,7 +122,7 @@ export interface AccountMeans {
   unconfirmed(person: PersonWithUser, added?: readonly Privilege[]): Promise<readonly UnconfirmedUser[]>;
   /** Returns the address of a person who is about to get a user, as a means, if its voucher does not cover the privileges of the user. */
   unconfirmedAddress(person: Person, privileges: readonly Privilege[]): readonly VouchedMeans[];
-  /** Returns the users with such means among the members of a group that is about to get privileges, and among their parents. */
+  /** Returns the members, and their parents, of a group that is about to get privileges, if they have such means. */
   unconfirmedMembers(group: GroupRef, added: readonly Privilege[]): AsyncIterable<UnconfirmedUser>;
   /** Returns means that put users into the group and do not cover its privileges. */
   unconfirmedSources(group: GroupRef, added: readonly Privilege[]): Promise<readonly VouchedMeans[]>;
@@ -152,7 +157,7 @@ export interface MeansParts {
 
 export const createAccountMeans = (context: DirectoryContext, parts: MeansParts): AccountMeans => new ComparedMeans(context, parts);
 
-/** Whether a tenant's administrator vouched for the means: then the voucher has limits. */
+/** Whether a tenant's administrator vouched for the means. Only such a voucher has limits. */
 const isTenants = ({ vouchedBy }: { readonly vouchedBy?: Voucher | undefined }) => vouchedBy?.by === 'tenant';
 
 class ComparedMeans implements AccountMeans {
@@ -176,7 +181,7 @@ class ComparedMeans implements AccountMeans {
     return settings.flatMap((one) => (one ? [{ ...one, userId: user.id }] : []));
   }
 
-  /** While a user is linked, the means of its parent sign it in. */
+  /** Returns the persons whose means sign the user in: the person and, of a linked account, the parent. */
   async #holdersOf(person: PersonWithUser): Promise<readonly PersonWithUser[]> {
     const { parentUserId } = person.user;
     const parents = parentUserId === undefined ? [] : await this.#context.collections.persons.find({ byUser: [parentUserId] });
@@ -219,14 +224,14 @@ class ComparedMeans implements AccountMeans {
     return own.map(({ subject, vouchedBy }) => ({ name: subject, vouchedBy: weaker(vouchedBy, settings) }));
   }
 
-  /** Returns the voucher of one means of the owner of the credentials. @param used its name, or the digest that a sign-in kept */
+  /** Returns the voucher of one means of the owner of the credentials. @param used its name, or the digest that a sign-in stored */
   async #voucherOfUsed({ idp = LOCAL, used }: Pick<BegunSignIn, 'idp'> & { readonly used: string }, owner: PersonWithUser) {
     const usedMeans = (await this.#usableOf(idp, owner)).find((one) => one.name === used || digestOf(one) === used);
     // The means was removed, or its voucher changed, after the sign-in.
     return usedMeans ? usedMeans.vouchedBy : NOTHING;
   }
 
-  /** Privileges that a sign-in of the person opens. Only the groups of a parent's children are read past the cache. */
+  /** Returns the privileges that a sign-in of the person opens. Only the groups of a parent's children are read past the cache. */
   async #openedBy(person: PersonWithUser): Promise<readonly Privilege[]> {
     const { privileges, accounts } = this.#parts;
     return person.user.isParent ? privileges.of(person) : privileges.ofGroups(await accounts.storedGroups(person));

@@ -1,8 +1,9 @@
 /**
- * A password that takes the place of another.
+ * Replacement of a user's password.
  *
- * It is kept under an id of its own first, then the person's document names it: that write decides among several at once, voids the sign-ins that end with
- * it, and raises the event. Afterwards it becomes the user's. What a crash leaves undone is finished by the delivery that was enqueued before.
+ * The new password is first stored under an id of its own, then the person's document names it. That write decides between concurrent
+ * changes, revokes the sign-ins that end with the change, and raises the event. Afterwards the password moves to the user's id. If a node
+ * crashes, the delivery that was enqueued first completes the change.
  */
 import type { Delivery, Person, PersonWithUser, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
@@ -14,11 +15,11 @@ import { hasUser } from '../persons/user-record.js';
 import { PASSWORD } from '../tenants/sign-in-policy.js';
 import { withCredentialVoucher } from '../vouchers.js';
 
-/** The kind of delivery that goes on where a node left a change off. */
+/** Kind of the delivery that completes a change after a crash. */
 const KIND = 'new-password';
-/** Milliseconds after which who offered a password gives up, because the offer may be swept away. */
+/** Milliseconds after which a node gives up a change, because another node may remove the offered password. */
 export const SLOWEST_MS = 30_000;
-/** Milliseconds within which an announced write is made: after them, its offer is swept away. */
+/** Milliseconds that an announced write may take. After this time, the offered password is removed. */
 export const PATIENCE_MS = 60_000;
 
 export interface PasswordChange {
@@ -28,11 +29,14 @@ export interface PasswordChange {
   readonly endsSignIns: boolean;
   /** Voucher of the password, by the user's document before the change. @default the operator */
   readonly vouchedBy?: (row: PersonWithUser) => Voucher | undefined;
-  /** The user's document with what else the write changes; undefined where the password is not to be set any more. It may be called again. */
+  /**
+   * Returns the user's document with everything else that the write changes; undefined if the password must not be set any more. It may be
+   * called again.
+   */
   readonly decide: (row: PersonWithUser) => PersonWithUser | undefined;
 }
 
-/** Makes a change; false when `decide` was against it, or the user is gone. */
+/** Changes a password. Returns false if `decide` refused the change, or the user no longer exists. */
 export type ChangePassword = (change: PasswordChange) => Promise<boolean>;
 
 export function createPasswordChanges(
@@ -41,7 +45,7 @@ export function createPasswordChanges(
 ): ChangePassword {
   const byUser = async (userId: string): Promise<PersonWithUser | undefined> => (await persons.find({ byUser: [userId] })).find(hasUser);
 
-  /** Makes the password that the document names the user's. Done again, it changes nothing. */
+  /** Moves the password that the document names to the user's id. A second call changes nothing. */
   async function take(userId: string, credentialId: string, serial: number): Promise<void> {
     const passwordHash = (await credentials.get(credentialId))?.passwordHash;
     if (passwordHash === undefined) return;
@@ -108,13 +112,13 @@ export function createPasswordChanges(
       });
     await (endsSignIns ? withCutoff({ oid: userId }, (next) => write((user) => ({ notBefore: next(user) }))) : write(() => ({})));
     if (isOurs) await settle(userId);
-    // It is the user's by now, or another one is.
+    // By now the user has this password, or another one.
     await credentials.remove(credentialId);
     release();
     return isOurs;
   };
 }
 
-/** Credentials of a user beside those of its id: of an acceptance, or a change, that was not finished. */
+/** Returns the ids of a user's unfinished passwords, in addition to the user's own id: of an acceptance or of a change. */
 export const offeredCredentials = (user: PersonWithUser['user'] | undefined): readonly string[] =>
   [user?.accepted?.credentialId, user?.newPassword?.credentialId].filter((id) => id !== undefined);

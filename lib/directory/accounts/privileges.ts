@@ -22,30 +22,39 @@ export interface GroupsOfTenant {
 }
 
 export interface Privileges {
-  /** Privileges that these groups give to their members. */
+  /** Returns the privileges that these groups give to their members. */
   ofGroups(groups: readonly Pick<Group, 'tid' | 'permissionIds'>[]): readonly Privilege[];
   /** Returns the privileges that the groups with these ids give to their members, as stored now. */
   ofGroupIds(groups: GroupsOfTenant): Promise<readonly Privilege[]>;
-  /** Privileges that a sign-in as the person opens: for a parent, also those of its linked accounts; for a child, its own alone. */
+  /**
+   * Returns the privileges that a sign-in as the person opens: for a parent account, also those of its linked accounts; for a child
+   * account, only its own.
+   */
   of(person: PersonWithUser): Promise<readonly Privilege[]>;
   /**
-   * Whether the caller may do something by which somebody could be signed in as the person: write an address or an identity, mail a link, remove a factor,
-   * enable the user. The caller must administer the tenant of each privilege of {@link of}, and hold its permission. A caller of all tenants always may.
+   * Whether the caller may do something that could let somebody sign in as the person: write an address or an identity, mail a link, remove
+   * a factor, enable the user. The caller must administer the tenant of each privilege of {@link of}, and hold its permission. A caller of
+   * all tenants always may.
    */
   mayBecome(caller: Authority, person: PersonWithUser): Promise<boolean>;
   /**
-   * The same for all users of a tenant at once: whether the caller may change how they sign in. Each group of the tenant counts, with members or without,
-   * because users join it later.
+   * Whether the caller may change how all users of a tenant sign in. Each group of the tenant counts, with members or without, because
+   * users join it later.
    */
   mayBecomeAnyone(caller: Authority, tid: string): Promise<boolean>;
   /**
-   * Whether the caller may make or change a client with `trustedLoginHint`, which signs in every user of the tenants that it may serve. The caller must
-   * administer all tenants, and hold each scope of the admin API that a group of any tenant gives, with members or without.
+   * Whether the caller may create or change a client with `trustedLoginHint`, which signs in every user of the tenants that it may serve.
+   * The caller must administer all tenants, and hold each scope of the admin API that a group of any tenant gives, with members or without.
    */
   mayTrustHints(caller: Authority): Promise<boolean>;
-  /** Whether the caller may put a user into the groups. Only a caller of all tenants gives privileges to a linked user. @param user absent for a new one */
+  /**
+   * Whether the caller may put a user into the groups. Only a caller of all tenants gives privileges to a linked user.
+   * @param user absent for a new user
+   */
   mayGrant(caller: Authority, groups: GroupsOfTenant, user?: PersonWithUser['user']): Promise<boolean>;
-  /** Whether the caller may take the groups away from a user, linked or not, or remove them. A connection or a job may give them back later. */
+  /**
+   * Whether the caller may take the groups away from a user, linked or not, or remove them. A connection or a job may give them back later.
+   */
   mayTake(caller: Authority, groups: GroupsOfTenant): Promise<boolean>;
   /** Whether the caller may take these permissions out of a group. */
   mayTakePermissions(caller: Authority, group: Pick<Group, 'tid' | 'permissionIds'>): boolean;
@@ -109,7 +118,10 @@ class StoredPrivileges implements Privileges {
     return privileges.flat();
   }
 
-  /** A child that its own damage hides from the look-up by parent is still in the parent's list. */
+  /**
+   * Returns a privilege that no caller holds for each unreadable child. The look-up by parent may miss a damaged child; the parent's list
+   * has it.
+   */
   async #ofHidden({ tid, user }: PersonWithUser, children: readonly Person[]): Promise<readonly Privilege[]> {
     const hidden = (user.childUserIds ?? []).filter((id) => !children.some((child) => child.user?.id === id));
     const rows = await Promise.all(hidden.map((id) => this.#allPersons.find({ byUser: [id] })));
@@ -155,7 +167,7 @@ class StoredPrivileges implements Privileges {
       )
     )
       return false;
-    // Only a caller of all tenants can create such groups and put linked users into them, so nobody else can make this list long.
+    // Only a caller of all tenants can create such groups and put linked users into them, so no other caller can make this list long.
     for (const where of [{ withAdminScope: ['yes'] }, ...this.#others.map((id) => ({ byPermission: [id] }))])
       for await (const groups of pages((page) => this.#allGroups.find(where, page))) {
         const exceeding = groups.filter((group) => group.tid !== tid && !isHeld(caller, this.#ofRow(group)));
@@ -195,7 +207,7 @@ class StoredPrivileges implements Privileges {
   };
 }
 
-/** The comparison. A permission of another tenant does not count. */
+/** Compares privileges with those of a caller. A permission of another tenant does not count. */
 const isHeld = ({ administers, holds }: Authority, privileges: readonly Privilege[]): boolean =>
   privileges.every(({ tid, permissionId }) => permissionId !== undefined && administers(tid) && holds(permissionId));
 

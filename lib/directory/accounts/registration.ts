@@ -14,47 +14,51 @@ import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
 import type { Credentials } from './credentials.js';
 
-/** What people say of themselves. */
+/** Data that people enter about themselves. */
 export interface RegistrationInput {
-  /** Neither name is required. A blank name is none. */
+  /** Names are optional. A blank name counts as missing. */
   readonly givenName?: string;
   readonly familyName?: string;
-  /** The user name as well; not verified. */
+  /** E-mail address, which is the user name too. Not verified. */
   readonly email: string;
   readonly password: string;
 }
 
-/** What {@link Registration.register} would refuse. */
+/** A reason for which {@link Registration.register} would refuse the input. */
 export interface RegistrationProblem {
   readonly field: keyof RegistrationInput;
-  /** Somebody has that name in the tenant. */
+  /** Another user of the tenant has the name. */
   readonly isTaken?: true;
   /** The rule that the password breaks. */
   readonly rule?: PasswordRule;
 }
 
-/** What people said of themselves, until their address is proven. */
+/** Data that people entered about themselves, until their address is proven. */
 export interface PreparedRegistration extends Omit<RegistrationInput, 'password'> {
   readonly passwordHash: string;
 }
 
-/** Accounts that people create for themselves, in a tenant that lets them. */
+/** Self-registration: accounts that people create for themselves, in a tenant that allows it. */
 export interface Registration {
-  /** Undefined where people may not. @param through an invitation lets people in, whatever `signIn.selfRegistration` of the tenant says. */
+  /**
+   * Returns undefined if the tenant does not allow self-registration.
+   * @param through an invitation allows it, whatever `signIn.selfRegistration` of the tenant says
+   */
   rules(through?: 'invitation'): Promise<{ readonly passwordLength: number } | undefined>;
   /**
-   * All problems of the input, at most one for each field.
-   * @param options `hidesTaken`: says nothing of a name that is taken.
-   * @throws IdpError `busy` when the password could not be judged.
+   * Returns all problems of the input, at most one for each field.
+   * @param options `hidesTaken`: reports no name as taken.
+   * @throws IdpError `busy` when the password could not be checked.
    */
   problems(input: RegistrationInput, options?: { readonly hidesTaken?: boolean }): Promise<readonly RegistrationProblem[]>;
   /**
-   * A registration that waits for the proof of its address: nothing is written. It holds a hash of the password, so it is kept encrypted.
-   * @throws IdpError as {@link register}, but for `user_name_taken`.
+   * Prepares a registration that waits for the proof of its address. Writes nothing. The result contains a hash of the password, so store
+   * it encrypted.
+   * @throws IdpError as {@link register}, except `user_name_taken`.
    */
   prepare(input: RegistrationInput, from?: readonly string[], through?: 'invitation'): Promise<PreparedRegistration>;
   /**
-   * The address is proven: the person, their user and its password.
+   * Creates the person, their user and its password after the address was proven.
    * @param chosen names and password from the bearer of the link, for a browser that did not send the form. They replace the prepared ones.
    * @param from as in {@link register}.
    * @throws IdpError as {@link register}.
@@ -66,9 +70,10 @@ export interface Registration {
     through?: 'invitation',
   ): Promise<PersonWithUser>;
   /**
-   * The person, their user and its password.
-   * @param from the address and the name behind the request; requests of one of them wait for each other when there is much to do.
-   * @throws IdpError `not_found` where people may not; `invalid_record`, whose details name the field; `user_name_taken`, `busy`.
+   * Creates the person, their user and its password.
+   * @param from the address and the name behind the request. Under load, requests with the same address or name wait for each other.
+   * @throws IdpError `not_found` if the tenant does not allow it; `invalid_record`, whose details name the field; `user_name_taken`,
+   * `busy`.
    */
   register(input: RegistrationInput, from?: readonly string[], through?: 'invitation'): Promise<PersonWithUser>;
 }
@@ -90,12 +95,12 @@ export function createRegistration({ tenants, persons, users, credentials, means
     const tenant = await tenants.get(tid);
     if (tenant?.status !== 'active' || (await unmetPolicy(tenant, means)) !== undefined) return undefined;
     if (!tenant.signIn?.selfRegistration && through === undefined) return undefined;
-    // A new account has a password and nothing else.
+    // A new account has a password and no other means.
     return tenant.signIn?.methods?.includes(PASSWORD) === false ? undefined : tenant;
   };
   async function create({ passwordHash, ...names }: PreparedRegistration, emailVerified: boolean): Promise<PersonWithUser> {
     const user = { id: newId(), userName: names.email, status: 'active' as const, emailVerified };
-    // A password without a user signs nobody in; a user without a password would keep the name taken.
+    // A password without a user signs nobody in. A user without a password would block the name.
     await credentials.setFirstHash(user.id, passwordHash);
     try {
       const person = await persons.create({ ...names, user }, 'self');

@@ -3,12 +3,12 @@ import { collections } from '../../store/records/collections.js';
 import type { NextNotBefore, SignInCutoff, WithCutoff } from '../context.js';
 import type { Deliveries } from '../outbox/deliveries.js';
 
-/** The kind of delivery that tells the keeper of sign-ins to look again which of them are void. */
+/** Kind of the delivery after which the listener checks again which sign-ins have ended. */
 const KIND = 'void-sign-ins';
 
-/** @param now the time that sign-ins are kept in */
+/** @param now the time by which sign-ins are stored */
 export function createWithCutoff({ enqueue }: Pick<Deliveries, 'enqueue'>, now: () => number): WithCutoff {
-  /** Sign-ins are known to the second. The cut-off is the next second: a sign-in in it is the first that counts. */
+  /** Returns the start of the next second, because sign-in times have whole seconds. A sign-in in that second is the first valid one. */
   const nextNotBefore: NextNotBefore = ({ notBefore }) =>
     new Date((Math.floor(Math.max(now(), notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
   return async (cutoff, change) => {
@@ -19,12 +19,15 @@ export function createWithCutoff({ enqueue }: Pick<Deliveries, 'enqueue'>, now: 
   };
 }
 
-/** Registers the keeper of sign-ins. A cut-off that it returns is delivered later; one that it throws at is delivered again. */
+/**
+ * Registers the listener that ends sign-ins. If the listener returns a cut-off, that cut-off is delivered later. If the listener throws,
+ * the cut-off is delivered again.
+ */
 export type OnSignInCutoff = (listener: (cutoff: SignInCutoff) => Promise<SignInCutoff | undefined>) => void;
 
 export interface SignInCutoffs {
   readonly on: OnSignInCutoff;
-  /** Has the sign-ins ended now that a cut-off voids. */
+  /** Ends the sign-ins of a cut-off now. */
   cutOff(cutoff: SignInCutoff): Promise<void>;
 }
 
@@ -38,7 +41,7 @@ export function createSignInCutoffs(
       keeper = listener;
       handle(KIND, async ({ data }) => {
         const cutoff = data as unknown as SignInCutoff;
-        // Tenants are read through caches, which a node that crashed after the write has not told.
+        // Caches may hold the former tenant, if a node crashed after its write and before it invalidated them.
         if ('tid' in cutoff) await changed(collections.tenants.name);
         const left = await listener(cutoff);
         if (left) (await enqueue([{ kind: KIND, data: { ...left } }])).release();
