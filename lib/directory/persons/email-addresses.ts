@@ -1,4 +1,4 @@
-/** What becomes of a user when the e-mail address of its person changes. */
+/** Effects on a user when the e-mail address of its person changes. */
 import type { Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
 import { isSameAddress } from '../../text/compared.js';
 import { isEmailAddress } from '../../text/email-address.js';
@@ -7,12 +7,12 @@ import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { isAtLeast, weaker } from '../vouchers.js';
 import { hasUser, withNewLink } from './user-record.js';
 
-/** Where mail about the account goes: an address that nobody proved does not take the place of one that was proven. */
+/** Returns the address for mail about the account. An unproven address does not replace a proven one. */
 export function accountEmailOf({ email, user }: PersonWithUser): string | undefined {
   return mailable(user.provenEmail ?? email);
 }
 
-/** Who vouches for the address of {@link accountEmailOf}. */
+/** Returns the voucher of the address of {@link accountEmailOf}. */
 export const accountEmailVoucherOf = ({ emailVouchedBy, user }: PersonWithUser): Voucher | undefined =>
   user.provenEmail === undefined ? emailVouchedBy : user.provenEmailVouchedBy;
 
@@ -20,7 +20,7 @@ export const accountEmailVoucherOf = ({ emailVouchedBy, user }: PersonWithUser):
 export const mailable = (address: string | undefined): string | undefined =>
   address !== undefined && isEmailAddress(address) ? address : undefined;
 
-/** The address that the person proved last; undefined where none was. */
+/** Returns the address that the person proved last; undefined if there is none. */
 export function provenEmailOf({ email, user }: PersonWithUser): string | undefined {
   const { provenEmail, emailVerified, emailProof } = user;
   if (provenEmail !== undefined) return provenEmail;
@@ -32,10 +32,11 @@ export function provenEmailOf({ email, user }: PersonWithUser): string | undefin
 }
 
 /**
- * The document with another address: links that were mailed because of the one before are void, and it is told of the change.
+ * Returns the document with another address. Links that were mailed for the former address expire, and the former address is notified of
+ * the change.
  * @param now the time that all nodes share
- * @param before the document as it was.
- * @param vouchedBy who writes the address. The same address keeps its voucher.
+ * @param before the document before the change
+ * @param vouchedBy voucher of the writer. The same address keeps its voucher.
  */
 export function withChangedEmail(now: () => number, before: Person, next: Person, vouchedBy: Voucher | undefined): Person {
   if (isSameAddress(before.email, next.email)) return next;
@@ -56,17 +57,17 @@ export function withChangedEmail(now: () => number, before: Person, next: Person
       !isSameAddress(provenEmail, next.email) && { provenEmail, ...(ofProven && { provenEmailVouchedBy: ofProven }) }),
     ...(former.length > 0 && { formerEmails: former.slice(-MOST) }),
     ...(passwordReset && { passwordReset: { ...passwordReset, expiresAt: new Date(0) } }),
-    // One that was used is why the address is another.
+    // A used proof is the reason for this change.
     ...(emailProof && { emailProof: emailProof.usedAt ? emailProof : { ...emailProof, expiresAt: new Date(0) } }),
   };
   const event = pendingEvent(now, 'UserEmailChanged', next.tid, { AggregateId: user.id });
   return withEvents(withNewLink({ ...vouched, user: changed }, vouchedBy), event);
 }
 
-/** Former addresses that wait to be told, at most. */
+/** Maximum number of former addresses that wait to be notified. */
 const MOST = 5;
 
-/** The user, whose address the mailed link proved. `emailVerified` is about the user name. @see service specification, claims */
+/** Returns the person after a mailed link proved the address. `emailVerified` concerns the user name. @see service specification, claims */
 export function withProvenEmail(person: PersonWithUser, address: string, vouchedBy: Voucher): PersonWithUser {
   if (!isSameAddress(address, person.email) || !isEmailAddress(address)) return person;
   const { provenEmail: _, provenEmailVouchedBy: __, ...user } = person.user;

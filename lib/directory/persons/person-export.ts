@@ -3,11 +3,11 @@ import { leftOutIn, leftOutOf, withLeftOut } from '../../store/records/left-out.
 import type { Invitation, Person, User } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 
-/** All that is kept of a person, for that person to read. Passwords, keys and links of invitations are not in it. */
+/** All stored data of a person, for that person to read. The export has no passwords, keys or invitation links. */
 export interface PersonExport {
   readonly tenant: { readonly id: string; readonly name?: string };
   readonly subsidiary?: { readonly id: string; readonly name: string };
-  /** The record; `nationalId` in clear. */
+  /** The record, with `nationalId` in clear. */
   readonly person: Omit<Person, 'user' | 'nationalIdHash' | (typeof derived)[number] | 'pendingEvents' | 'outbox'>;
   readonly user?: Omit<User, 'userNameKey' | 'externalIdentityKeys'>;
   readonly groups: readonly { readonly id: string; readonly name: string }[];
@@ -19,13 +19,13 @@ export interface PersonExport {
     readonly at: Date;
   }[];
   readonly invitations: readonly Omit<Invitation, 'version'>[];
-  /** What others keep: `sessions`, `grants`, and the collections of extensions. */
+  /** Data from outside the directory: `sessions`, `grants`, and the collections of extensions. */
   readonly others: Readonly<Record<string, readonly object[]>>;
-  /** Records that the export leaves out, because they cannot be read. Absent if all can be read. */
+  /** Records that the export leaves out, because they cannot be read. Absent if all records can be read. */
   readonly unreadable?: readonly { readonly collection: string; readonly id: string; readonly path: string }[];
 }
 
-/** A person, for those who keep something of them elsewhere. */
+/** A person, as a source of further data gets it. */
 export interface ExportedPerson {
   readonly tid: string;
   readonly personId: string;
@@ -34,7 +34,7 @@ export interface ExportedPerson {
 
 export type ExportSource = (person: ExportedPerson) => Promise<Readonly<Record<string, readonly object[]>>>;
 
-/** Registers somebody who keeps something of persons. */
+/** Registers a source of further data about persons. */
 export type OnPersonExport = (source: ExportSource) => void;
 
 export interface PersonExports {
@@ -87,7 +87,7 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
     },
   };
 
-  /** @param tid of the rows, in a collection whose rows have a tenant. A reference may be malformed, and name a row of another tenant. */
+  /** @param tid of the rows, in a collection whose rows have a tenant. A malformed reference may name a row of another tenant. */
   async function unreadableAmong(collection: 'subsidiaries' | 'groups' | 'credentials', ids: readonly string[], tid?: string) {
     const rows = await Promise.all(ids.map((id) => collections[collection].unreadable(id)));
     return rows.flatMap((row) => (row && (tid === undefined || row.tid === tid) ? [{ collection, id: row.id, path: row.path }] : []));

@@ -10,9 +10,9 @@ import { hasUser } from './user-record.js';
 const text = (maxLength: number) => Type.Optional(Type.String({ minLength: 1, maxLength }));
 const personQuery = {
   ...listQuery,
-  /** One of the person's addresses, whatever its case. */
+  /** One of the person's addresses; case does not matter. */
   email: text(254),
-  /** Whatever its case. */
+  /** User name; case does not matter. */
   userName: text(256),
   externalId: text(200),
 };
@@ -42,7 +42,7 @@ export const createPersonList = (
     fits,
   });
 
-/** The users, as their persons. */
+/** Returns the users, as their persons. */
 export const createUserList = (
   context: DirectoryContext,
   rows: PersonRows,

@@ -7,7 +7,7 @@ import type { DirectoryContext } from '../context.js';
 import { createTenantScope, type TenantScope } from '../tenants/tenant-scope.js';
 import { hasUser } from './user-record.js';
 
-/** The persons of a tenant as rows: conflicts are told apart. */
+/** The persons of a tenant as rows. A conflict names the duplicate value. */
 export interface PersonRows extends TenantScope<Person> {
   getByUser(userId: string): Promise<PersonWithUser | undefined>;
   /** @throws IdpError `not_found`. */
@@ -41,7 +41,7 @@ export function createPersonRows({ collections }: DirectoryContext, tid: string)
       throw IdpError.is(error, 'conflict') ? await explained(given(), userIdPath) : error;
     });
 
-  /** The store does not say which value was taken. */
+  /** Explains a conflict, because the store does not say which value was a duplicate. */
   const explained = async ({ id, user, externalId, nationalIdHash }: Partial<Person>, userIdPath: string): Promise<IdpError> => {
     const taken = (holder: Person | undefined) => holder !== undefined && holder.id !== id;
     if (user && taken(await first('byUserName', [user.userNameKey]))) return new IdpError('user_name_taken');

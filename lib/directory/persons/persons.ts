@@ -1,8 +1,8 @@
 /**
- * Persons and their users, who are one document: a person has at most one user.
+ * Persons and their users. Both are in one document: a person has at most one user.
  *
- * `user-record` is the user within the person, `users` the service about users. National ids are encrypted, with a
- * keyed hash for look-ups. `removal/person-removal` ends all that a person has, and leaves a remainder until its last events are dispatched.
+ * `user-record` holds the user within the person, `users` the service for users. National ids are encrypted, with a keyed hash for
+ * look-ups. `removal/person-removal` erases a person, and leaves a remainder until its last events are dispatched.
  */
 import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
@@ -46,11 +46,13 @@ export type PersonInput = Static<typeof personInput>;
 
 export interface Persons {
   /**
-   * The person and, if given, their user (invited unless its `status` says `active`), in one document with the events `PersonCreated` and `UserCreated`.
-   * @param by `self` for people who register by themselves: their accounts come after those of the same name that others made. `restore` for a user that was
-   * removed and gets its id again. `seed` for a person who gets the user by another write. Else the invitation that the user gets.
+   * Creates the person and, if given, their user, in one document with the events `PersonCreated` and `UserCreated`. The user is invited
+   * unless its `status` says `active`.
+   * @param by `self` for self-registration: such accounts come after accounts of the same name that others created. `restore` for a removed
+   * user that gets its id again. `seed` for a person who gets the user by another write. Otherwise the invitation of the user.
    * @throws IdpError `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `conflict` when an id, the external id or
-   * the national id is taken: a user has no id of a client, of an API resource, or of a user that was removed; `not_found` when there is no such tenant.
+   * the national id exists already: a user must not have the id of a client, of an API resource, or of a removed user; `not_found` when the
+   * tenant is unknown.
    */
   create(input: PersonInput, by?: 'self' | 'restore' | 'seed' | UserInvitation): Promise<Person>;
   get(id: string): Promise<Person | undefined>;
@@ -60,15 +62,18 @@ export interface Persons {
   /** @throws IdpError `invalid_request`, `invalid_cursor`. */
   list(query?: PersonQuery): Promise<Listed<Person>>;
   findByNationalId(nationalId: string): Promise<Person | undefined>;
-  /** In clear. @throws IdpError `not_found`, `undecipherable`. */
+  /** Returns the national id in clear. @throws IdpError `not_found`, `undecipherable`. */
   readNationalId(id: string): Promise<string | undefined>;
-  /** `attributes` are replaced as a whole. Another `email` is one that nobody verified. @throws IdpError `not_found`, `invalid_record`, `conflict`. */
+  /**
+   * Changes a person. `attributes` are replaced as a whole. A new `email` is unverified.
+   * @throws IdpError `not_found`, `invalid_record`, `conflict`.
+   */
   update(id: string, patch: PersonPatch, check?: CheckCurrent<Person>): Promise<Person>;
-  /** All that is kept of the person, for that person to read. @throws IdpError `not_found`, `undecipherable`. */
+  /** Returns all stored data of the person, for that person to read. @throws IdpError `not_found`, `undecipherable`. */
   export(id: string): Promise<PersonExport>;
   /**
-   * Erases the person with their user, credentials, consents and invitations; links end first.
-   * @param judge throws where the link of one of the user's children is not to be ended
+   * Erases the person with their user, credentials, consents and invitations. Account links end first.
+   * @param judge throws if the link of one of the user's children must not end
    * @throws IdpError `not_found`.
    */
   remove(id: string, judge?: JudgeChild): Promise<void>;
@@ -182,7 +187,7 @@ async function create(scope: Scope, input: PersonInput, by: Parameters<Persons['
     ...(user && invitation ? [pendingEvent(now, 'UserInvited', tid, { AggregateId: user.id, InvitationId: invitation.id })] : []),
   ];
   const write = () => rows.insert(withEvents(person, ...events));
-  // The service drew the id of a user who registers at random.
+  // The service drew the id of a self-registered user at random.
   if (user === undefined || givenUser?.id === undefined || by === 'self') return write();
   return holdUserId(
     context,
@@ -191,7 +196,7 @@ async function create(scope: Scope, input: PersonInput, by: Parameters<Persons['
   );
 }
 
-/** Removes a person that was created with the id of a user that is taken. */
+/** Removes a person that was created with the id of an existing user. */
 function undoCreation({ context, tid }: Scope, person: Pick<Person, 'id' | 'createdAt'>, userId: string): Promise<boolean> {
   const { id } = person;
   const isOwn = isRecord(person);

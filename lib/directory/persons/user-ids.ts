@@ -12,7 +12,7 @@ interface GivenId {
 }
 
 /**
- * Writes a user that gets the id. Clients, API resources and users have no id in common, and the id of a removed user stays taken.
+ * Writes a user that gets the id. Clients, API resources and users have no id in common, and the id of a removed user is never given again.
  * @throws IdpError `conflict`; errors of `write`. After `store_unavailable` the user may exist, and then it has the id.
  */
 export async function holdUserId<Written>(

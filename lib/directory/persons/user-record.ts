@@ -24,7 +24,7 @@ export const userInput = inputSchema({
 /** @interface */
 export type UserInput = Static<typeof userInput>;
 
-/** Values of members that the input of a new user leaves out. */
+/** Default values of members of a new user. */
 export const newUserDefaults = { ...userDefaults, status: 'invited' } as const;
 
 export function newUser(input: UserInput, groupIds: readonly string[], voucher: Voucher): User {
@@ -42,7 +42,7 @@ export function newUser(input: UserInput, groupIds: readonly string[], voucher: 
 /** A change of a user, whose identities have their vouchers. */
 type UserChange = Omit<Patch<UserFields>, 'externalIdentities'> & { readonly externalIdentities?: readonly ExternalIdentity[] | undefined };
 
-/** Returns the members of a user that change with these. A member that is taken away is `null`. */
+/** Returns the members of a user that change with these. A removed member is `null`. */
 export function changedUser({ userName, externalIdentities, ...members }: UserChange): Partial<User> {
   return {
     ...(defined(members) as Partial<User>),
@@ -57,7 +57,7 @@ export const withMembers = (user: User, changes: Partial<User>): User =>
     Object.entries({ ...user, ...changes }).filter(([, value]) => value !== null && value !== undefined),
   ) as unknown as User;
 
-/** Throws where a link of the child is not to be made, or not to be ended. */
+/** Throws if a link of the child must not be made, or must not end. */
 export type JudgeChild = (child: PersonWithUser) => Promise<void>;
 
 export const hasUser = (person: Person | undefined): person is PersonWithUser => person?.user !== undefined;
@@ -75,7 +75,7 @@ export const withNewLink = (person: Person, addressVouchedBy: Voucher | undefine
   return { ...person, user: { ...user, invitation: next } };
 };
 
-/** How an external identity is looked up. */
+/** Returns the key of an external identity for look-ups. */
 export const externalIdentityKey = ({ idp, subject }: ExternalIdentity): string => JSON.stringify([idp, subject]);
 
 function namedUser(userName: string): Pick<User, 'userName' | 'userNameKey'> {

@@ -24,13 +24,13 @@ import {
   withMembers,
 } from './user-record.js';
 
-/** The users of a tenant. Each answer is the person's document, which holds the user. */
+/** The users of a tenant. Each result is the person's document, which holds the user. */
 export interface Users {
   /**
-   * Gives a person a user: an invited one, who cannot sign in, unless `status` says `active`.
-   * @param as `restore` for a user that was removed and gets its id again
-   * @throws IdpError `not_found`, `person_has_user`, `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `conflict` when the id is taken,
-   * by a user that was removed too.
+   * Gives a person a user. The user is invited and cannot sign in, unless `status` says `active`.
+   * @param as `restore` for a removed user that gets its id again
+   * @throws IdpError `not_found`, `person_has_user`, `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `conflict`
+   * when another user, or a removed one, has the id.
    */
   create(personId: string, input: UserInput, as?: 'restore'): Promise<PersonWithUser>;
   get(userId: string): Promise<PersonWithUser | undefined>;
@@ -42,31 +42,32 @@ export interface Users {
   /** @throws IdpError `not_found`, `invalid_record`, `user_name_taken`. */
   update(userId: string, patch: Patch<UserFields>, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /**
-   * Records an external identity by which the user can sign in from now on. If a tenant's administrator recorded it before, and the user records it again, it
-   * gets the user's voucher.
+   * Records an external identity by which the user can sign in from now on. If a tenant's administrator recorded it first, and the user
+   * records it again, it gets the user's voucher.
    * @throws IdpError `not_found`, `invalid_record`.
    */
   addIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
   /**
-   * Marks a recorded identity: the person who has it said that the account is theirs. Changes nothing if the identity is not recorded.
+   * Marks a recorded identity, because the person who has it confirmed that the account is theirs. Changes nothing if the identity is not
+   * recorded.
    * @throws IdpError `not_found`.
    */
   acknowledgeIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
   /** Removes an identity and ends every sign-in of the user. An update that leaves out an identity does the same. @throws IdpError `not_found`. */
   removeIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
-  /** Makes these the user's groups. @throws IdpError `not_found`, `group_unknown`, `group_refs_mixed`; nothing is written then. */
+  /** Replaces the user's groups. @throws IdpError `not_found`, `group_unknown`, `group_refs_mixed`; nothing is written then. */
   setGroups(userId: string, refs: GroupRefs, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
-  /** Adds the user to these groups, beside its others. @throws as {@link setGroups}. */
+  /** Adds the user to these groups, in addition to its others. @throws as {@link setGroups}. */
   addGroups(userId: string, refs: GroupRefs, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
-  /** Takes the user out of these groups. @throws as {@link setGroups}. */
+  /** Removes the user from these groups. @throws as {@link setGroups}. */
   removeGroups(userId: string, refs: GroupRefs, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
-  /** Ends every sign-in of the user, tells the clients, and allows no other. @throws IdpError `not_found`. */
+  /** Disables the user: ends every sign-in, notifies the clients, and refuses new sign-ins. @throws IdpError `not_found`. */
   disable(userId: string): Promise<PersonWithUser>;
-  /** Gives a disabled user the status from before, `invited` or `active`. @throws IdpError `not_found`. */
+  /** Gives a disabled user its former status, `invited` or `active`. @throws IdpError `not_found`. */
   enable(userId: string, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
-  /** Lets an invited user sign in; a disabled one once it is enabled. @throws IdpError `not_found`. */
+  /** Lets an invited user sign in; a disabled user can sign in after it is enabled. @throws IdpError `not_found`. */
   activate(userId: string): Promise<PersonWithUser>;
-  /** Voids every sign-in before this moment, and tells the clients. @throws IdpError `not_found`. */
+  /** Ends every sign-in before this moment, and notifies the clients. @throws IdpError `not_found`. */
   signOutEverywhere(userId: string): Promise<PersonWithUser>;
   /**
    * Ends every sign-in before this moment, except that of one session and its grants. A second call with the same cause changes nothing.
@@ -74,8 +75,9 @@ export interface Users {
    */
   signOutOthers(userId: string, spared: { readonly session: string; readonly cause: string }): Promise<PersonWithUser>;
   /**
-   * Removes the user with its sign-ins, password, consents, external identities, group memberships, invitations and links. The person stays.
-   * @param judge throws where the link of one of the user's children is not to be ended
+   * Removes the user with its sign-ins, password, consents, external identities, group memberships, invitations and account links. The
+   * person stays.
+   * @param judge throws if the link of one of the user's children must not end
    * @throws IdpError `not_found`.
    */
   remove(userId: string, judge?: JudgeChild): Promise<Person>;
@@ -86,7 +88,10 @@ interface Parts {
   removeUser(tid: string, userId: string, judge?: JudgeChild): Promise<Person>;
 }
 
-/** The change, with every sign-in of the user ended if the change removes an identity. The user keeps no sign-in that rests on a former identity. */
+/**
+ * Makes the change, and ends every sign-in of the user if the change removes an identity. The user keeps no sign-in that rests on a former
+ * identity.
+ */
 function withoutSignIns(
   { externalIdentityKeys: before, notBefore }: User,
   changes: Partial<User>,
@@ -140,13 +145,13 @@ const change = (
 ): Promise<PersonWithUser> =>
   rows.updateByUser(userId, (row) => {
     const user = withoutDoubt(withMembers(row.user, changes(row)));
-    // The caller who says that the address is verified vouches for it.
+    // A caller who states that the address is verified vouches for it.
     const isVouched = user.emailVerified && !row.user.emailVerified && vouchedBy && vouchedBy.by !== 'tenant';
     const next = patched(now, isVouched ? withEmailVoucher(row, vouchedBy) : row, { user });
     return next === row ? row : withEvents(next, ...[event(next, row)].flat());
   });
 
-/** The events by which the person is notified of each identity that was added or removed. */
+/** Returns the events by which the person is notified of each identity that was added or removed. */
 function identityEvents(
   { context: { now }, tid }: Scope,
   { user: before }: PersonWithUser,
@@ -271,7 +276,7 @@ const removeIdentity = (scope: Scope, userId: string, identity: ExternalIdentity
     ),
   );
 
-/** @param next returns the ids of the user's groups, of those that the user has and those that were given */
+/** @param next returns the new group ids of the user, from its present ids and the given ids */
 async function regroup(
   scope: Scope,
   userId: string,
