@@ -10,7 +10,7 @@ import {
 
 type Caching = Pick<Caches, 'over' | 'changed'>;
 
-/** Returns the rows with writes that tell all nodes, where the collection is cached. */
+/** Returns the rows. Writes notify all nodes, if the collection is cached. */
 export function telling<Members>(
   { name, cached = false }: ExtensionCollection,
   rows: ExtensionRows<Members>,
@@ -35,7 +35,10 @@ export interface CachedRowsParts<Members> {
   readonly of: (tid: string) => Pick<ExtensionRows<Members>, 'findAll'>;
 }
 
-/** Rows that a node keeps until any node writes one, for a minute at most. While the store is away, what was known stands, absent rows too, so that pages go on. */
+/**
+ * Creates reads of rows that a node caches until any node writes one, for a minute at most. While the store is unavailable, cached rows
+ * stay valid, absent rows too, so that pages still work.
+ */
 export function createCachedRows<Members>({
   collection,
   index = TENANT_INDEX,
@@ -52,7 +55,7 @@ export function createCachedRows<Members>({
     async (key) => {
       const [tid = '', ...values] = JSON.parse(key) as readonly string[];
       const result = await of(tid).findAll(index, values);
-      // What strangers name without being there is not kept, because it would drive out what is.
+      // Absent rows are not cached, because strangers could fill the cache with unknown names.
       return result.rows.length + result.unreadable.length === 0 ? undefined : result;
     },
     { standsInOutage: true },

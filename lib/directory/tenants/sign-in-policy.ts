@@ -1,4 +1,4 @@
-/** Demands of a tenant on a sign-in. A policy that nothing here can meet signs nobody in, because a lesser sign-in is not what it asks for. */
+/** Sign-in policy of a tenant. If no method here can meet the policy, nobody signs in, because a weaker sign-in would violate it. */
 
 import type { Logger } from '../../logger.js';
 import { present } from '../../present.js';
@@ -8,7 +8,7 @@ import type { DirectoryContext, SignInMeans } from '../context.js';
 
 export const PASSWORD = 'password';
 
-/** Without extensions. */
+/** Means of an instance without extensions. */
 export const passwordsAlone: SignInMeans = { hasSecondFactor: false, offers: (method) => method === PASSWORD };
 
 /**
@@ -24,7 +24,7 @@ export const passwordsAlone: SignInMeans = { hasSecondFactor: false, offers: (me
  */
 export const mayLinkAccounts = (tenant: Pick<Tenant, 'signIn'> | undefined): boolean => tenant?.signIn?.accountLinks !== false;
 
-/** The reason why nobody can sign in to the tenant; undefined when somebody can. A promise only if a method has to be looked up. */
+/** Returns the reason why nobody can sign in to the tenant; undefined if somebody can. A promise only if a method has to be looked up. */
 export function unmetPolicy(
   { id, signIn: { methods, requireMfa } = {} }: Tenant,
   means: SignInMeans,
@@ -36,13 +36,13 @@ export function unmetPolicy(
   return offered.some((each) => each instanceof Promise) ? Promise.all(offered).then(unmet) : unmet(offered as readonly boolean[]);
 }
 
-/** Finds tenants whose policy nothing can meet, and logs them. */
+/** Finds tenants whose policy no sign-in method can meet, and logs them. */
 export interface PolicyWatch {
-  /** Looks through all tenants, and logs those whose policy nothing can meet. */
+  /** Checks all tenants, and logs those whose policy no sign-in method can meet. */
   begin(): Promise<void>;
-  /** Logs a refusal with its reason, once a minute. To be called when somebody wants to sign in to the tenant, or to go on. */
+  /** Logs a refusal with its reason, once a minute. Call it when a user wants to sign in to the tenant, or to continue a sign-in. */
   wanted(tenant: Tenant, reason: string | undefined): void;
-  /** Whether there is such a sign-in method by now. */
+  /** Whether the sign-in method exists now. */
   readonly offers: SignInMeans['offers'];
   problems(): readonly { readonly code: 'policy_unmet'; readonly collection: 'tenants'; readonly id: string }[];
 }
@@ -54,14 +54,14 @@ export function createPolicyWatch(
   { collections, caches, means }: Pick<DirectoryContext, 'collections' | 'caches' | 'means'>,
   logger: Logger,
 ): PolicyWatch {
-  /** When a refusal was logged last, by tenant. */
+  /** Time of the last logged refusal, by tenant. */
   const unmet = new Map<string, number>();
 
   const recheck = async (tid: string): Promise<void> => {
     const tenant = await collections.tenants.get(tid);
     if (tenant === undefined || (await unmetPolicy(tenant, means)) === undefined) unmet.delete(tid);
   };
-  // Tenants that cannot be read now are read at the next change.
+  // Tenants that cannot be read now are read again at the next change.
   caches.watch('tenants', () => void Promise.all([...unmet.keys()].map(recheck)).catch(() => undefined));
 
   return {
@@ -82,7 +82,7 @@ export function createPolicyWatch(
 
     wanted(tenant, reason) {
       if (reason === undefined) {
-        // A method came back.
+        // The method exists again.
         if (unmet.size > 0) unmet.delete(tenant.id);
         return;
       }

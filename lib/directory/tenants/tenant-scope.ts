@@ -9,12 +9,12 @@ interface Owned extends Row {
   readonly tid: string;
 }
 
-/** What a tenant-bound service sees of a collection: the rows of its tenant. A foreign row is an absent one. */
+/** Rows of a collection for a tenant-bound service: only those of its tenant. Rows of other tenants do not exist here. */
 export interface TenantScope<R extends Owned> {
   get(id: string): Promise<R | undefined>;
-  /** Rows of an index, by the values of its fields other than the tenant's id. */
+  /** Returns rows of an index, by the values of its fields other than the tenant's id. */
   find(index: string, values: readonly string[], page?: Page): Promise<readonly R[]>;
-  /** A range of an index; `within` is without the tenant's id. */
+  /** Returns a range of an index; `within` is without the tenant's id. */
   range(range: Range): Promise<readonly R[]>;
   insert(row: Omit<Unsaved<R>, 'tid'>): Promise<R>;
   /** @throws IdpError `not_found`. */
@@ -27,11 +27,11 @@ export interface TenantScope<R extends Owned> {
   remove(id: string, event?: PendingEvent, check?: (row: R) => void): Promise<void>;
 }
 
-/** The only way from a tenant-bound service to rows. */
+/** Creates the only access to rows for tenant-bound services. */
 export function createTenantScope<R extends Owned>(rows: CheckedCollection<R>, spec: CollectionSpec, tid: string): TenantScope<R> {
   const own = (row: R | undefined): row is R => row?.tid === tid;
   const bound = (index: string, values: readonly string[]) => (spec.indexes[index]?.fields[0] === 'tid' ? [tid, ...values] : values);
-  /** Returns the rows, and forgets left-out rows of other tenants, because a tenant must not learn of them. */
+  /** Returns the rows, without the left-out rows of other tenants, because a tenant must not learn of them. */
   const ofTenant = (all: readonly R[]): readonly R[] =>
     withLeftOut(
       all,
@@ -42,7 +42,7 @@ export function createTenantScope<R extends Owned>(rows: CheckedCollection<R>, s
       const row = await rows.get(id);
       return own(row) ? row : undefined;
     },
-    // An index of all tenants has rows of others, in whose place the next ones are read.
+    // An index of all tenants also has rows of other tenants. The next rows are read in their place.
     find: async (index, values, page) => ofTenant(await findKept(rows, { [index]: bound(index, values) }, page, own)),
     range: async (range) => ofTenant(await rangeKept(rows, { ...range, within: bound(range.index, range.within) }, own)),
     insert: (row) => rows.insert({ ...row, tid } as Unsaved<R>),

@@ -1,8 +1,7 @@
 /**
- * Tenants, their subsidiaries, and their demands on a sign-in.
+ * Tenants, their subsidiaries, and their sign-in policy.
  *
- * `tenant-scope` is the only way from a service that is bound to a tenant to rows of a collection: a row of another tenant
- * does not exist for it.
+ * `tenant-scope` is the only access to rows for a service that is bound to a tenant. Rows of other tenants do not exist for the service.
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
@@ -27,10 +26,10 @@ export type TenantFields = Static<typeof tenantFields>;
 export type TenantInput = Static<typeof tenantInput>;
 
 export interface Tenants {
-  /** @throws IdpError `invalid_record`, `tenant_name_taken`; `conflict` when the id is taken. */
+  /** @throws IdpError `invalid_record`, `tenant_name_taken`; `conflict` when another tenant has the id. */
   create(input: TenantInput): Promise<Tenant>;
   get(tid: string): Promise<Tenant | undefined>;
-  /** What {@link get} answers, if it is at hand. */
+  /** Returns the result of {@link get}, if the cache has it. */
   peek(tid: string): Tenant | undefined;
   /** @throws IdpError `not_found`. */
   require(tid: string): Promise<Tenant>;
@@ -39,13 +38,13 @@ export interface Tenants {
   list(query?: StatusQuery): Promise<Listed<Tenant>>;
   /** @throws IdpError `not_found`, `invalid_record`, `tenant_name_taken`. */
   update(tid: string, patch: Patch<TenantFields>, check?: CheckCurrent<Tenant>): Promise<Tenant>;
-  /** Ends every sign-in of the tenant's users, tells the clients, and allows no other. @throws IdpError `not_found`. */
+  /** Disables the tenant: ends every sign-in of its users, notifies the clients, and refuses new sign-ins. @throws IdpError `not_found`. */
   disable(tid: string): Promise<Tenant>;
   /** @throws IdpError `not_found`. */
   enable(tid: string): Promise<Tenant>;
   /**
-   * Removes the tenant. From this moment on there is no such tenant, and nobody signs in to it; all that is kept of it is removed in the background, and
-   * the event `TenantRemoved` says when that is done. A client or an API resource that was allowed this tenant alone is allowed none.
+   * Removes the tenant. From this moment, the tenant does not exist, and nobody signs in to it. Its data is removed in the background; the
+   * event `TenantRemoved` reports the end. A client or an API resource that was allowed only this tenant is then allowed none.
    * @throws IdpError `not_found`.
    */
   remove(tid: string): Promise<void>;
@@ -62,12 +61,12 @@ export function createTenants(context: DirectoryContext): Tenants {
     if (unknown >= 0)
       throw new IdpError('invalid_record', { path: `/signIn/methods/${unknown}`, expected: 'a sign-in method that exists' });
   };
-  /** The store does not say whether the id or the name was taken. */
+  /** Explains a conflict, because the store does not say whether the id or the name was a duplicate. */
   const explained = (uniqueName: string) => async (error: unknown) => {
     const isName = IdpError.is(error, 'conflict') && (await collections.tenants.has({ byUniqueName: [uniqueName] }));
     throw isName ? new IdpError('tenant_name_taken', { path: '/name' }) : error;
   };
-  /** Tenants of this name without {@link Tenant.uniqueName}, which the unique index does not find. */
+  /** Returns tenants of this name without {@link Tenant.uniqueName}, which the unique index does not find. */
   const unindexedNamesakes = async (name: string): Promise<readonly string[]> => {
     const from = comparedText(name);
     const namesakes = await collections.tenants.range({ index: 'inOrderOfName', within: [], from, below: `${from}\u0001`, limit: 100 });
@@ -99,7 +98,7 @@ export function createTenants(context: DirectoryContext): Tenants {
     },
     async remove(tid) {
       await rows.require(tid);
-      // A node that dies after this write leaves the rest to the next, and one that dies before leaves the tenant as it was.
+      // If the node stops after this write, another node completes the removal. If it stops before, the tenant is unchanged.
       const removal = await collections.removals.insert(newRecord(now, tid, { by })).catch(IdpError.unless('conflict'));
       if (removal === undefined) throw new IdpError('not_found');
       await collections.tenants.retire(tid, []);
@@ -124,7 +123,7 @@ export function createTenants(context: DirectoryContext): Tenants {
   };
 }
 
-/** @throws IdpError `invalid_record` for a name that is empty when compared, because it has only ignored characters. */
+/** @throws IdpError `invalid_record` for a name that is empty in its compared form, because it has only ignored characters. */
 function uniqueNameOf(name: string): string {
   const key = organisationKey(name);
   if (key === '')
