@@ -24,34 +24,35 @@ import { createOpening, type OpenedInvitation } from './opening.js';
 
 export interface AcceptedAccount {
   readonly person: PersonWithUser;
-  /** Of who accepted: absent where the acceptance proves nothing that signs in. */
+  /** Proof of the person who accepted. Absent if the acceptance proves nothing that signs in. */
   readonly proof?: Proof;
 }
 
-/** What becomes of the link of an invitation, in whatever tenant it is. Reading changes nothing. */
+/** Acceptance of invitations in any tenant, for the pages of an invitation link. Reading changes nothing. */
 export interface Acceptance {
-  /** The link that a token is of; undefined for a token that was not made here. */
+  /** Returns the id and serial of the invitation link of a token; undefined for a token that this service did not create. */
   read(token: string): LinkRef | undefined;
-  /** Undefined when there is nothing of the invitation any more. */
+  /** Returns undefined if the invitation no longer exists. */
   open(ref: LinkRef): Promise<OpenedInvitation | undefined>;
   /**
-   * Makes the user active, with this password where the invitation takes one. Of any number at once, one succeeds.
-   * @param from the address behind the request. Requests of one address wait for each other when there is much to do.
-   * @param by names who accepts, and nobody else can say it. To them an acceptance succeeds again, with the password that it was made with: the answer to
-   * the first may have been lost.
+   * Makes the user active, and sets the password if the invitation takes one. Of concurrent calls, one succeeds.
+   * @param from the address behind the request. Under load, requests from the same address wait for each other.
+   * @param by a ticket that only the accepting browser can have. With the same ticket and password, a second call succeeds again, because
+   * the first answer may have been lost.
    * @throws IdpError `invitation_over`; `invalid_record`, whose details name the rule, when the password is refused; `busy`.
    */
   accept(ref: LinkRef, password: string | undefined, from?: readonly string[], by?: string): Promise<AcceptedAccount>;
   /**
-   * Makes the user active, and links it to the parent, in one write. With the same parent it succeeds again.
-   * @param judge throws where the user is not to be linked
-   * @param vouchedBy of the sign-in to the parent. The account link gets no more than this voucher and that of the invitation link. @default the person
+   * Makes the user active, and links it to the parent, in one write. A second call with the same parent succeeds again.
+   * @param judge throws if the user must not be linked
+   * @param vouchedBy of the sign-in to the parent. The account link gets no more than this voucher and that of the invitation link.
+   * @default the person
    * @throws IdpError `invitation_over`, and those of a link: `link_chain`, `link_same_tenant`, `link_not_allowed` …
    */
   acceptLinked(ref: LinkRef, parent: ParentRef, judge?: JudgeChild, vouchedBy?: Voucher): Promise<AcceptedAccount>;
   /**
-   * Makes an invited user active who proved to have an external identity that is recorded for them; an invitation that is open is accepted by that. A user
-   * of another status stays as they are.
+   * Makes an invited user active who has proven an external identity that is recorded for them. This also accepts an open invitation. A
+   * user of another status is unchanged.
    */
   acceptIdentity(person: PersonWithUser, identity: ExternalIdentity): Promise<PersonWithUser>;
 }
@@ -66,9 +67,9 @@ interface Parts {
 }
 
 /**
- * The person's document alone decides: one write of it, which holds for an invited user with this very link, makes the user active, and no other can follow.
- * A password is kept under an id of its own before, and that write names the one that counts. So whichever step a crash comes at, either the link
- * works again, or the user is active and the password that was named becomes theirs.
+ * Creates the acceptance of invitations. The person's document alone decides: one write, which requires an invited user with this link,
+ * makes the user active, and no second write can follow. Before this write, the password is stored under an id of its own, and the write
+ * names it. After a crash at any step, either the link still works, or the user is active and gets the named password.
  */
 export function createAcceptance({ context, tenants, credentials, invitationDeliveries, links, means }: Parts): Acceptance {
   const { now } = context;
@@ -146,7 +147,7 @@ export function createAcceptance({ context, tenants, credentials, invitationDeli
   };
 }
 
-/** Returns the acceptance that the same caller made before. Settles it, because the node that made it may have ended. */
+/** Returns the acceptance that the same caller made before. Completes it, because the node that made it may have stopped. */
 async function acceptedBefore(
   { credentials, invitationDeliveries }: Pick<Parts, 'credentials' | 'invitationDeliveries'>,
   { ref, person, tenant }: OpenedInvitation,
@@ -165,7 +166,7 @@ function pending<Opened extends OpenedInvitation>(opened: Opened | undefined): O
   return opened;
 }
 
-/** The user may have joined a group since, with privileges that the link does not open. */
+/** Whether the user has the same groups as before. A group that the user joined since may give privileges that the link must not open. */
 const hasSameGroups = (current: User | undefined, judged: User): boolean => isDeepStrictEqual(current?.groupIds, judged.groupIds);
 
 /** Returns the voucher of a person who used the invitation link. A mailed link counts for no more than its address. */
@@ -181,11 +182,11 @@ function activated(
   { credentialId, by }: { readonly credentialId?: string | undefined; readonly by?: string | undefined } = {},
 ): PersonWithUser {
   const { invitation: open, ...user } = row.user;
-  // Who has the link has the mail, unless somebody else saw the link.
+  // A person who has the link has the mailbox, unless somebody else saw the link.
   const hasMail = open?.send === true && open.fetches === undefined && row.email !== undefined && isEmailAddress(row.email);
   const isProven = hasMail && isNameOf(user, row.email);
   const accepted = { id: invitation.id, at: new Date(now()), ...(credentialId && { credentialId }), ...(by && { by }) };
-  // Somebody else may have opened the link, so the password counts for no more than the link.
+  // Somebody else may have opened the link, so the password gets no more than the link's voucher.
   const ofLink = voucherOfLink(row);
   const vouched = credentialId === undefined ? user : withCredentialVoucher(user, { kind: PASSWORD }, ofLink);
   const next: PersonWithUser = {
@@ -197,7 +198,7 @@ function activated(
   return withEvents(next, pendingEvent(now, 'UserRegistered', row.tid, data));
 }
 
-/** Active by the identity; the invitation has done its work. */
+/** Returns the user as active by the identity, with the invitation accepted. */
 function registered(now: () => number, row: PersonWithUser): PersonWithUser {
   const { invitation, ...user } = row.user;
   const acceptedAt = new Date(now());

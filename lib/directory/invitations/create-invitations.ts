@@ -33,8 +33,8 @@ export function createInvitations(context: DirectoryContext, parts: InvitationPa
     async remove(id) {
       const row = await rows.get(id);
       if (!row) throw new IdpError('not_found');
-      // What the link opens is in the person's document, so it ends before the row goes.
-      // A record that cannot be read is not found after the revocation.
+      // The person's document decides whether the link works, so the invitation is revoked there before the row is removed. An unreadable
+      // record counts as not found after the revocation.
       if (row.status === 'pending' && (await problemOf(row)) === undefined)
         await open.revoke(id).catch(IdpError.unless('invitation_over', 'not_found'));
       await rows.remove(id).catch(IdpError.unless('not_found'));

@@ -13,44 +13,47 @@ import { createPersonRows } from '../persons/person-rows.js';
 import { isExpired } from './invitation-state.js';
 import { onBehalf } from './metadata.js';
 
-/** The kind of delivery that goes on where a node left an invitation off, and has its mail sent. */
+/** Kind of the delivery that completes a change of an invitation after a crash, and sends its mail. */
 const KIND = 'invitation';
 
-/** What is to be done about an invitation. The queue holds ids alone. */
+/** A delivery for an invitation. The queue holds ids alone. */
 export interface InvitationDelivery {
   readonly id: string;
-  /** Announced before its row, and before the document of a person who is made with it. */
+  /** Set if the delivery was enqueued before the row of the invitation, and before the document of a person who is created with it. */
   readonly isNew?: true;
-  /** The link to send. */
+  /** Serial of the link to send. */
   readonly serial?: number;
-  /** Names the work. The link is sent by the work that the person's document names, because a request that is run again enqueues other work for the link. */
+  /**
+   * Name of the delivery. Only the delivery that the person's document names sends the link, because a retried request enqueues another
+   * delivery for the same link.
+   */
   readonly mailing?: string;
-  /** The offer of an acceptance. */
+  /** Id of the password that an acceptance offers. */
   readonly credentialId?: string;
-  /** Who has the link sent. */
+  /** Actor who has the link sent. */
   readonly by?: Attribution;
 }
 
-/** An invitation whose link is to be sent now. */
+/** An invitation whose link must be sent now. */
 export interface DueInvitation {
   readonly invitation: Invitation;
   readonly person: Person;
   readonly url: string;
 }
 
-/** Registers the sender of invitations; it rejects when the mail was not taken. */
+/** Registers the sender of invitations. The sender rejects if the mail was not accepted. */
 export type OnInvitationDue = (send: (due: DueInvitation) => Promise<void>) => void;
 
-/** Work that is enqueued, with its name. */
+/** An enqueued delivery, with its name. */
 export interface EnqueuedInvitation extends Enqueued {
   readonly mailing: string;
 }
 
-/** Brings what is kept beside the person's document in line with it. */
+/** Updates the row of an invitation from the person's document, and sends its mail. */
 export interface InvitationDeliveries {
-  /** Enqueues the work before the write that it is about, so that a crash leaves nothing half done. */
+  /** Enqueues a delivery before the write that it completes, so that a crash leaves no change unfinished. */
   enqueue(work: Omit<InvitationDelivery, 'mailing'>): Promise<EnqueuedInvitation>;
-  /** The invitation as its person's document says by now. */
+  /** Updates the row from its person's document, and returns it. */
   updateRow(id: string): Promise<Invitation | undefined>;
   readonly onDue: OnInvitationDue;
 }
@@ -60,7 +63,7 @@ interface Parts {
   readonly deliveries: Pick<Deliveries, 'enqueue' | 'handle'>;
   readonly credentials: Pick<Credentials, 'takeOffer' | 'forget'>;
   readonly links: MailedLinks;
-  /** The page of a link. */
+  /** Returns the URL of a link's page. */
   readonly urlOf: (token: string) => string;
 }
 
@@ -91,14 +94,14 @@ export function createInvitationDeliveries({ context, deliveries, credentials, l
     const person = invitation && (await personOf(invitation));
     const { user } = person ?? {};
     if (credentialId !== undefined && user?.accepted?.credentialId !== credentialId) {
-      // An acceptance takes no longer than that: see `acceptance`.
+      // An acceptance takes no longer than `PATIENCE_MS`: see `acceptance`.
       if (isEarly && user?.invitation?.id === id) throw new Error('the acceptance is under way');
       await credentials.forget(credentialId);
     }
     if (!person) {
-      // The announced write may come yet. So may a password, which then has to be forgotten.
+      // The announced write may still come. So may a password, which must then be removed.
       if (isEarly && (isNew || credentialId !== undefined)) throw new Error('the person is not there yet');
-      // Else the person was there when it was announced. The erasure takes the row along.
+      // Otherwise the person existed when the delivery was enqueued. The erasure removes the row too.
       if (invitation && !isEarly) await invitations.remove(id);
       return;
     }
@@ -108,7 +111,7 @@ export function createInvitationDeliveries({ context, deliveries, credentials, l
     await send({ invitation, person, url: urlOf(links.tokenOf({ id, serial })) });
     const rows = createPersonRows(onBehalf(context, invitation), person.tid);
     const sent = attributedEvent(pendingEvent(now, 'InvitationSent', person.tid, { AggregateId: id, UserId: invitation.userId }), by);
-    // Who was erased or accepted it meanwhile has it all the same.
+    // A person who was erased, or who accepted, in the meantime got the mail nevertheless.
     await rows.update(person.id, (row) => withEvents({ ...row, updatedAt: new Date(now()) }, sent)).catch(IdpError.unless('not_found'));
   }
 
@@ -122,7 +125,7 @@ export function createInvitationDeliveries({ context, deliveries, credentials, l
   };
 }
 
-/** The row as the person's document says. The same row, which writes nothing, where it does already. */
+/** Returns the row as the person's document has it; the same row, which writes nothing, if nothing differs. */
 function rowOfPerson(row: Invitation, { user }: Person, now: () => number): Invitation {
   const { invitation, accepted } = user ?? {};
   const next: Invitation =

@@ -21,7 +21,8 @@ export type InvitationQuery = Static<typeof invitationQuerySchema>;
 export type InvitationView = Omit<Invitation, 'status' | 'clientName'> & { readonly status: Invitation['status'] | 'expired' };
 
 /**
- * Returns an invitation as it is now. The status of its row is `pending` until the row is settled, even after the invitation has expired.
+ * Returns an invitation with its present state. The status of its row stays `pending` until the row is updated, even after the invitation
+ * has expired.
  * @param now milliseconds since the epoch, by the time that all nodes share
  */
 export function viewOf({ clientName: _, ...row }: Invitation, now: number): InvitationView {

@@ -1,7 +1,7 @@
-/** States of an invitation. The user's document decides; the invitation's own row follows it. */
+/** States of an invitation. The user's document decides the state; the invitation's own row follows. */
 import type { User } from '../../store/records/records.js';
 
-/** `replaced`: a newer link took the place of this one. `pending`: the link makes the user active, if nothing else prevents it. */
+/** `replaced`: a newer link replaced this one. `pending`: the link makes the user active, unless something else prevents it. */
 export type StateOfInvitation = 'pending' | 'accepted' | 'revoked' | 'replaced' | 'expired';
 
 /** @param now milliseconds since the epoch, by the time that all nodes share */

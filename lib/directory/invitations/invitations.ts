@@ -1,9 +1,10 @@
 /**
- * Invitations: how a user that others made becomes active.
+ * Invitations: how a user that others created becomes active.
  *
- * The invitation is written first, then the person's document, which names the one invitation that is good, and the number of its link: whoever accepts,
- * resends or revokes writes that document. The row tells what the invitation is for, and is brought in line afterwards (`invitation-deliveries`). `new-invitations` makes
- * invitations, `open-invitations` changes those that wait, `invitation-lists` shows all, and `acceptance` is what becomes of a link.
+ * The invitation is written first, then the person's document, which names the one valid invitation and the serial of its link. Every
+ * acceptance, resend and revocation writes that document. The row says what the invitation is for, and is updated afterwards
+ * (`invitation-deliveries`). `new-invitations` creates invitations, `open-invitations` changes pending ones, `invitation-lists` lists all,
+ * and `acceptance` accepts them.
  */
 import { type Static, Type } from '@sinclair/typebox';
 import type { PersonWithUser } from '../../store/records/records.js';
@@ -24,22 +25,22 @@ export const invitationInput = inputSchema({
   locale: Type.Optional(languageTag()),
 });
 /**
- * `send`: whether the link is e-mailed. `clientId`: whose look its pages have, and where the user goes afterwards. `link`: whether the user is linked to a
- * personal account. `locale`: the language of its mail and pages.
+ * `send`: whether the link is e-mailed. `clientId`: the client whose look the pages have, and to which the user is sent afterwards. `link`:
+ * whether the user is linked to a personal account. `locale`: the language of its mail and pages.
  * @interface
  */
 export type InvitationInput = Static<typeof invitationInput>;
 
-/** The invitations of a tenant. A user has one at a time that can be accepted. */
+/** The invitations of a tenant. A user has at most one invitation that can be accepted. */
 export interface Invitations {
   /**
-   * Invites a user, in the place of an invitation that the user may have. Nothing is written on an error.
+   * Invites a user. The new invitation replaces an earlier one. Nothing is written on an error.
    * @throws IdpError `not_found`, `invalid_record`, `user_not_invited`, `email_required`, `mail_not_configured`, `personal_tenant_missing`,
    * `link_same_tenant`, `link_not_allowed`, `client_unknown`.
    */
   create(userId: string, input: InvitationInput): Promise<InvitationView>;
   /**
-   * A new person with an invited user and an invitation. Nothing is written on an error.
+   * Creates a person with an invited user and an invitation. Nothing is written on an error.
    * @throws IdpError `user_required`, and those of {@link create} and of `persons.create`.
    */
   createPerson(
@@ -51,30 +52,33 @@ export interface Invitations {
   require(id: string): Promise<InvitationView>;
   /** @throws IdpError `invalid_request`, `invalid_cursor`. */
   list(query?: InvitationQuery): Promise<Listed<InvitationView>>;
-  /** Sends another link, with all its time; those before are void. @throws IdpError `not_found`, `invitation_over`, `email_required`, `mail_not_configured`. */
+  /**
+   * Sends a new link with a full lifetime. Earlier links no longer work.
+   * @throws IdpError `not_found`, `invitation_over`, `email_required`, `mail_not_configured`.
+   */
   resend(id: string): Promise<InvitationView>;
-  /** @throws IdpError `not_found`, `invitation_over` for one that was accepted. */
+  /** @throws IdpError `not_found`, `invitation_over` for an accepted invitation. */
   revoke(id: string): Promise<InvitationView>;
   /** Removes the record. A pending invitation is revoked first. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
-  /** The link, which proves no address from now on. @throws IdpError `not_found`, `invitation_over`. */
+  /** Returns the link. From now on, the link proves no address. @throws IdpError `not_found`, `invitation_over`. */
   link(id: string): Promise<{ readonly url: string; readonly expiresAt: Date }>;
 }
 
-/** What the options say of invitations. */
+/** Options of invitations. */
 export interface InvitationRules {
   /** Whether mail can be sent. */
   readonly hasMail: boolean;
   /** The tenant of personal accounts. */
   readonly personalTenant?: string | undefined;
-  /** Seconds that a link is good for. */
+  /** Seconds that a link is valid. */
   readonly lifetimeSeconds: number;
   /** The page of a link. */
   readonly urlOf: (token: string) => string;
 }
 
 export interface InvitationParts {
-  /** The service over these collections. */
+  /** Returns the service for the collections of the context. */
   readonly personsOf: (context: DirectoryContext) => Persons;
   readonly clients: Clients;
   readonly invitationDeliveries: InvitationDeliveries;

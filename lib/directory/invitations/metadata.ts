@@ -7,7 +7,10 @@ import { attributedCollections } from '../outbox/attribution.js';
 export const metadataOf = ({ clientId, clientName }: Pick<Invitation, 'clientId' | 'clientName'>): EventMetadata | undefined =>
   clientId === undefined ? undefined : { ClientId: clientId, ClientName: clientName ?? clientId };
 
-/** The directory, whose events name the client of the invitation exactly when it carries one. @see service specification, Events 2 */
+/**
+ * Returns the context with events that name the client of the invitation, if the invitation has one.
+ * @see service specification, Events 2
+ */
 export function onBehalf(context: DirectoryContext, invitation: Pick<Invitation, 'clientId' | 'clientName'>): DirectoryContext {
   const metadata = metadataOf(invitation);
   if (metadata === undefined) return context;

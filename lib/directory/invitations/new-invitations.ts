@@ -14,7 +14,7 @@ import { type InvitationView, viewOf } from './invitation-lists.js';
 import { type InvitationInput, type InvitationParts, type Invitations, invitationInput } from './invitations.js';
 import { onBehalf } from './metadata.js';
 
-/** Makes invitations: checks all that can be known, then writes the row, then the person's document. */
+/** Creates invitations. All checks come first, then the write of the row, then the write of the person's document. */
 export function createNewInvitations(
   context: DirectoryContext,
   parts: InvitationParts,
@@ -90,14 +90,14 @@ async function createPerson(scope: Scope, personInput: PersonInput, input: Invit
     release();
     return { person: person as PersonWithUser, invitation: viewOf(invitation, context.now()) };
   } catch (error) {
-    // Of a person that is there after all, it is the one that counts.
+    // If the person exists nevertheless, its invitation is valid.
     if (await isNamed(scope, personId, invitation.id)) throw error;
     await rows.remove(invitation.id).catch(() => undefined);
     return refusedWith(withdraw)(error);
   }
 }
 
-/** What can be known before anything is written. */
+/** Checks everything that can be checked before a write. */
 async function checked(scope: Scope, input: InvitationInput, person: { readonly email?: string | undefined }): Promise<Client | undefined> {
   const { context, rules, tid } = scope;
   if (input.send) checkSending(rules, person);
@@ -135,7 +135,7 @@ function rowFor(
   });
 }
 
-/** The row of the same call that a crash cut short is taken over. */
+/** Inserts the row. If a crash cut the same call short before, its row is replaced. */
 async function insert({ rows }: Scope, row: ReturnType<typeof rowFor>): Promise<Invitation> {
   return rows.insert(row).catch(async (error: unknown) => {
     const stored = IdpError.is(error, 'conflict') ? await rows.get(row.id) : undefined;
@@ -152,7 +152,7 @@ async function isNamed({ personRows }: Scope, personId: string, invitationId: st
   return person?.user?.invitation?.id === invitationId;
 }
 
-/** Withdraws what was announced of a write that was refused. A write that failed otherwise may be there, or come yet. */
+/** Withdraws the delivery of a write that was refused. A write that failed in another way may have been made, or may still be made. */
 const refusedWith =
   (withdraw: () => Promise<void>) =>
   async (error: unknown): Promise<never> => {
@@ -171,5 +171,5 @@ export function checkSending({ hasMail }: InvitationParts['rules'], { email }: {
   if (!hasMail) throw new IdpError('mail_not_configured');
 }
 
-/** When a link that is made now ends. */
+/** Returns the time at which a link that is created now expires. */
 export const expiryOf = ({ lifetimeSeconds }: InvitationParts['rules'], now: number): Date => new Date(now + lifetimeSeconds * 1000);

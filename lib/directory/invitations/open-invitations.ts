@@ -12,7 +12,7 @@ import type { InvitationParts, Invitations } from './invitations.js';
 import { onBehalf } from './metadata.js';
 import { checkSending, expiryOf } from './new-invitations.js';
 
-/** What can be done to an invitation until it is accepted: another link, none any more, the link itself. */
+/** Creates the changes of an invitation that is not accepted yet: a new link, a revocation, a read of the link. */
 export function createOpenInvitations(
   context: DirectoryContext,
   parts: InvitationParts,
@@ -40,7 +40,7 @@ async function resend(scope: Scope, id: string): Promise<InvitationView> {
   const row = await scope.requireRow(id);
   const person = await createPersonRows(context, tid).get(row.personId);
   const { once } = context.by;
-  // An earlier run of the request made the link, and enqueued its mail.
+  // An earlier run of the request created the link, and enqueued its mail.
   if (once && person?.user?.invitation?.id === id && person.user.invitation.once === once.id) return shown(scope, id);
   checkSending(rules, { email: mailable(person?.email) });
   const serial = (person?.user?.invitation?.serial ?? 0) + 1;
@@ -48,7 +48,7 @@ async function resend(scope: Scope, id: string): Promise<InvitationView> {
   const { release, mailing } = await invitationDeliveries.enqueue({ id, serial, by: context.by });
   await change(scope, row, (open, current) => {
     checkSending(rules, { email: mailable(current.email) });
-    // Somebody else resends it at the same time: theirs is as good.
+    // A concurrent call resends the invitation, and its link is as good.
     if (open.serial >= serial) return current;
     const invitation = {
       id,
@@ -94,7 +94,7 @@ async function link(scope: Scope, id: string): ReturnType<Invitations['link']> {
   return { url: rules.urlOf(links.tokenOf({ id, serial })), expiresAt };
 }
 
-/** Changes the open invitation of the person. @throws IdpError `invitation_over` when it is open no more. */
+/** Changes the open invitation of the person. @throws IdpError `invitation_over` when it is no longer open. */
 async function change(
   { context, tid }: Scope,
   row: Invitation,

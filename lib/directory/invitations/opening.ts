@@ -1,4 +1,4 @@
-/** Invitations as the holder of a link sees them. Reading changes nothing. */
+/** Invitations for the bearer of a link. Reading changes nothing. */
 import type { EventMetadata } from '../../events.js';
 import { present } from '../../present.js';
 import type { Invitation, PersonWithUser, Tenant, User } from '../../store/records/records.js';
@@ -14,12 +14,12 @@ import { invitationState, type StateOfInvitation } from './invitation-state.js';
 import { metadataOf } from './metadata.js';
 
 /**
- * `unavailable`: nobody can sign in to the tenant now. `unconfirmed`: the user has privileges that an
- * administrator who made or saw the link did not hold.
+ * `unavailable`: nobody can sign in to the tenant now. `unconfirmed`: the user has privileges that an administrator who created or saw the
+ * link did not hold.
  */
 export type InvitationState = StateOfInvitation | 'unavailable' | 'unconfirmed';
 
-/** An invitation, as who has its link sees it. */
+/** An invitation, as the bearer of its link sees it. */
 export interface OpenedInvitation {
   readonly ref: LinkRef;
   readonly state: InvitationState;
@@ -31,13 +31,16 @@ export interface OpenedInvitation {
   readonly locale?: string;
   readonly expiresAt: Date;
   /**
-   * What acceptance takes: a password; a personal account to link to; or nothing, because the user signs in by other means of the tenant, or by the
-   * account that it is linked to.
+   * Requirement of the acceptance: a password; a personal account to link to; or nothing, because the user signs in by other means of the
+   * tenant, or by its parent account.
    */
   readonly takes: 'password' | 'link' | 'nothing';
-  /** Characters of a password, at least. */
+  /** Minimum number of characters of a password. */
   readonly passwordLength: number;
-  /** Providers that an identity of the user was recorded for, and that the tenant allows: the first sign-in there accepts the invitation as well. */
+  /**
+   * Connections for which an identity of the user is recorded, and which the tenant allows. The first sign-in by one of them accepts the
+   * invitation too.
+   */
   readonly providers: readonly string[];
 }
 
