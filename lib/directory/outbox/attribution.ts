@@ -18,17 +18,20 @@ const attribution = inputSchema({
   once: Type.Optional(inputSchema({ id: attribute(), isRetry: Type.Boolean() })),
 });
 
-/** @throws IdpError `invalid_record` for what no event can carry. */
+/** @throws IdpError `invalid_record` for an attribution that no event can carry. */
 export const checkAttribution = (by: Attribution): void => checkInput(attribution, by);
 
-/** The event, with who made the change. */
+/** Returns the event with the actor of the change. */
 export const attributedEvent = (event: PendingEvent, { metadata, once: _, ...attributes }: Attribution): PendingEvent => ({
   ...event,
   ...attributes,
   data: metadata === undefined ? event.data : { ...event.data, metadata },
 });
 
-/** The collections, with who makes their changes: each event that a write adds says so. A write that an earlier run of the request made is not made again. */
+/**
+ * Returns the collections with the actor of their changes: each event that a write adds names the actor. A write that an earlier run of the
+ * request made is not repeated.
+ */
 export function attributedCollections(collections: Collections, by: Attribution): Collections {
   const isLogged: IsLogged = (id) => collections.events.has({ byEvent: [id] });
   return Object.fromEntries(
@@ -36,7 +39,7 @@ export function attributedCollections(collections: Collections, by: Attribution)
   ) as unknown as Collections;
 }
 
-/** The next form of a row, whose added events say who made the change. @param write whose ids the events have */
+/** Returns the next form of a row, whose added events name the actor of the change. @param write supplies the ids of the events */
 export function attributedRow<R extends Row>(next: Unsaved<R>, before: R | undefined, by: Attribution, write?: MarkedWrite): Unsaved<R> {
   const { pendingEvents } = next as Partial<Outboxed>;
   if (!Array.isArray(pendingEvents)) return next;

@@ -8,52 +8,53 @@ import { instantOfId, newIdAt } from '../identifiers.js';
 import { newRecord } from '../input.js';
 
 /**
- * Messages to other parties, sent by any node, at least once, until the other party took them. A delivery that is enqueued before the change it
- * announces is held for a moment, so that it arrives after the change. Ids carry the due time. A look-up in their order therefore ends at the first
- * delivery that is not due, however many wait, and a delivery that is put off gets another id.
+ * Messages to other parties. Any node sends them, at least once, until the other party accepts them. A delivery that is enqueued before the
+ * change it announces is held for a moment, so that it arrives after the change. Ids carry the due time. A look-up in their order therefore
+ * ends at the first delivery that is not due, however many wait, and a postponed delivery gets another id.
  */
 export interface Deliveries {
   /**
-   * Registers the sender of a kind, which rejects when a delivery was not taken. Deliveries of a kind without a sender wait.
-   * @param backOffSeconds before the second attempt, the third …; after the last, a delivery is given up. @default about eight hours in all
+   * Registers the sender of a kind. The sender rejects if a delivery was not accepted. Deliveries of a kind without a sender wait.
+   * @param backOffSeconds before the second attempt, the third …; after the last attempt, a delivery is given up. @default about eight
+   * hours in all
    */
   handle(kind: string, send: (delivery: Delivery) => Promise<void>, backOffSeconds?: readonly number[]): void;
   enqueue(deliveries: readonly NewDelivery[]): Promise<Enqueued>;
-  /** Those of a batch that were not taken yet. */
+  /** Returns the deliveries of a batch that were not accepted yet. */
   pending(batch: string): Promise<readonly Delivery[]>;
-  /** Those that were given up, for a week. */
+  /** Returns deliveries that were given up. They stay for a week. */
   dead(page?: Page): Promise<readonly Delivery[]>;
-  /** Sends a delivery that was given up once more, under another id, from its first attempt on. False when there is none. */
+  /** Retries a delivery that was given up, under another id, starting with its first attempt. Returns false if there is none. */
   retry(id: string): Promise<boolean>;
 }
 
 export type NewDelivery = Pick<Delivery, 'kind' | 'data' | 'batch'>;
 
 export interface Enqueued {
-  /** The change is there: sends them now. */
+  /** Sends the deliveries now, because the change is written. */
   release(): void;
-  /** The change was refused, so there is nothing to send. */
+  /** Removes the deliveries, because the change was refused. */
   withdraw(): Promise<void>;
 }
 
-/** {@link Deliveries}, and the work behind them. */
+/** {@link Deliveries}, with the background work that sends them. */
 export interface DeliveryQueue extends Deliveries {
-  /** What fails, beside deliveries that were not taken. */
+  /** Returns failures other than deliveries that were not accepted. */
   problems(): readonly WorkProblem[];
-  /** Waits for attempts under way. The next start goes on with the rest. */
+  /** Waits for attempts under way. The next start continues with the rest. */
   close(): Promise<void>;
 }
 
-/** Milliseconds. */
+/** Milliseconds that a delivery is held before its change is released. */
 const HELD_MS = 2_000;
-/** Longer than any attempt. After it another node takes over. */
+/** Milliseconds that a node may take for an attempt, more than any attempt needs. After this time, another node takes over. */
 const CLAIMED_MS = 45_000;
 const KEPT_WHEN_DEAD_MS = 7 * 86_400_000;
-/** Rounds from one look for deliveries that were given up a week ago to the next. */
+/** Rounds between two searches for deliveries that were given up a week ago. */
 const ROUNDS_TO_TIDYING = 60;
 
 const PAGE = 100;
-/** Attempts at once. */
+/** Maximum number of attempts at the same time. */
 const CONCURRENCY = 16;
 
 export interface DeliveriesParts {
@@ -154,7 +155,7 @@ class Queue implements DeliveryQueue {
   }
 
   async #dueRows(state: Delivery['state'], round: Round, use: (delivery: Delivery) => Promise<unknown>): Promise<void> {
-    // Mostly nothing is due, which one row tells.
+    // Usually no delivery is due, and one row shows that.
     for (let limit = 1, after: string | undefined; ; limit = PAGE) {
       const page = await this.#rows.find({ byState: [state] }, present({ limit, after }));
       for (const delivery of page) {
@@ -182,7 +183,7 @@ class Queue implements DeliveryQueue {
     await this.#rows.remove(delivery.id);
   }
 
-  /** Claims an attempt, unless another node was faster. */
+  /** Claims an attempt. Returns false if another node was faster. */
   async #claim({ id, version }: Delivery): Promise<boolean> {
     let isOurs = false;
     await this.#rows.update(id, (row) => {
@@ -202,7 +203,7 @@ class Queue implements DeliveryQueue {
     this.#logger.warn({ delivery: id, kind, problem }, state === 'dead' ? 'delivery given up' : 'delivery failed; another attempt follows');
   }
 
-  /** Moves a delivery to the id of its due time. A crash in between leaves two copies, because none would lose the delivery. */
+  /** Moves a delivery to the id of its due time. A crash during the move leaves two copies; the other order could lose the delivery. */
   async #move(delivery: Delivery): Promise<boolean> {
     const moved = await this.#rows.insert({ ...delivery, id: newIdAt(delivery.due), updatedAt: new Date(this.#now()) });
     const wasThere = await this.#rows.remove(delivery.id);

@@ -7,17 +7,17 @@ import type { EventRecord } from '../../store/records/records.js';
 import { type EventLog, isSequence, sequenceOf } from './event-log.js';
 import { toEvent } from './event-trials.js';
 
-/** All events in their order, for who reads at their own pace. */
+/** All events in their order, for readers at their own pace. */
 export interface EventFeed {
   /**
-   * Events after a cursor, in order; without a cursor, from the oldest that is kept on. No event comes later with a lower number than one that was
-   * read.
-   * @throws IdpError `invalid_record` for a cursor or a limit that is none; `cursor_expired` when events after the cursor were removed.
+   * Returns events after a cursor, in order; without a cursor, from the oldest stored event. No later event gets a lower number than an
+   * event that was read.
+   * @throws IdpError `invalid_record` for an invalid cursor or limit; `cursor_expired` when events after the cursor were removed.
    */
   read(query?: EventQuery): Promise<EventPage>;
-  /** The cursor behind the last event there is. */
+  /** Returns the cursor after the last event. */
   head(): Promise<string>;
-  /** Removes events that are older than they are kept (`lifetimes.events`), the oldest first. The last of all stays, because it has the last number. */
+  /** Removes expired events (`lifetimes.events`), the oldest first. The last event stays, because it has the last number. */
   prune(options?: PruneOptions): Promise<void>;
 }
 
@@ -26,21 +26,21 @@ export interface EventQuery {
   readonly after?: string;
   /** 1 to 1000. @default 100 */
   readonly limit?: number;
-  /** Events of this tenant alone. @default all, and those of no tenant */
+  /** Returns only events of this tenant. @default all, and events of no tenant */
   readonly tid?: string;
-  /** Events of these types alone. @default all */
+  /** Returns only events of these types. @default all */
   readonly types?: readonly string[];
 }
 
 export interface PruneOptions {
-  /** Events after this cursor stay: somebody is to get them yet. */
+  /** Keeps events after this cursor, because a reader has not got them yet. */
   readonly keepAfter?: string | undefined;
   readonly signal?: AbortSignal;
 }
 
 export interface EventPage {
   readonly events: readonly IdpEvent[];
-  /** The cursor to go on with: past events that the query leaves out, too. */
+  /** Cursor for the next page. It skips events that the query leaves out, too. */
   readonly next: string;
   /** Unreadable events that the page leaves out, by `sequence`, each with a JSON Pointer to its malformed part. Absent if all events can be read. */
   readonly unreadable?: Pick<LeftOutRow, 'id' | 'path'>[];
@@ -73,7 +73,7 @@ export function createEventFeed({ records: { find, remove }, log: { head }, issu
       while (!signal?.aborted) {
         const page = await find({}, { limit: PRUNED_AT_ONCE });
         const old = page.slice(0, lengthOf(page, isOld));
-        // A dispatcher would give an event that it does not find another number.
+        // A dispatcher that does not find the event would give it another number.
         const unfinished = old.length > 0 ? await waiting() : new Set();
         const gone = old.slice(
           0,
@@ -89,7 +89,7 @@ export function createEventFeed({ records: { find, remove }, log: { head }, issu
         throw new IdpError('invalid_record', { path: '/after', expected: 'a cursor of the feed' });
       if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
         throw new IdpError('invalid_record', { path: '/limit', expected: `1 to ${MAX_LIMIT}` });
-      // What is recorded while the look-ups run can be seen by one of them and not by another, so it is left for the next page.
+      // One look-up may see an event that is recorded during the look-ups while another does not. The next page has such events.
       const last = sequenceOf(await head());
       const page = { limit, ...present({ after }) };
       const pages = await Promise.all(lookupsOf(tid, types).map((where) => find(where, page)));
@@ -102,7 +102,7 @@ export function createEventFeed({ records: { find, remove }, log: { head }, issu
       const isWhole = events.length < limit;
       const end = after !== undefined && after > last ? after : last;
       const next = isWhole ? end : (events.at(-1)?.id ?? end);
-      // A look-up that found unreadable events read more in their place.
+      // A look-up that found unreadable events read more events in their place.
       const unreadable = (leftOutIn(...pages).unreadable ?? []).filter(({ id }) => id <= next);
       return { events: events.map((record) => toEvent(record, issuer)), next, ...(unreadable.length > 0 && { unreadable }) };
     },
@@ -119,7 +119,7 @@ function lookupsOf(tid: string | undefined, types: readonly string[] | undefined
   return [...new Set(types)].map((type): Where => (tid === undefined ? { byType: [type] } : { byTenantAndType: [tid, type] }));
 }
 
-/** How many rows from the first on hold. */
+/** Returns the number of rows before the first row that does not match. */
 function lengthOf<R>(rows: readonly R[], holds: (row: R) => boolean): number {
   const end = rows.findIndex((row) => !holds(row));
   return end < 0 ? rows.length : end;

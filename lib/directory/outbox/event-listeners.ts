@@ -2,18 +2,18 @@ import type { EventListener, EventName, IdpEvent } from '../../events.js';
 
 export interface Events {
   /**
-   * The listener gets each event at least once: again after it rejected, threw or took longer than 30 seconds, and after a node died. Listen before
-   * anything else is awaited once the service is created.
-   * @returns what stops the listener.
+   * Registers a listener. It gets each event at least once: again after it rejected, threw or took longer than 30 seconds, and after a node
+   * crashed. Register it before anything else is awaited after the service is created.
+   * @returns a function that removes the listener.
    */
   on<Name extends EventName>(name: Name, listener: EventListener<Name>): () => void;
 }
 
-/** A listener as it was given; the same one given twice is two. */
+/** A listener with its identity. The same function registered twice is two listeners. */
 export type Listening = (event: IdpEvent) => void | Promise<void>;
 
 export interface Listeners extends Events {
-  /** In the order they came. */
+  /** Returns the listeners in the order of their registration. */
   of(name: string): readonly Listening[];
 }
 

@@ -3,25 +3,28 @@ import type { CheckedCollection } from '../../store/records/checked-directory.js
 import type { EventRecord, PendingEvent } from '../../store/records/records.js';
 
 /**
- * The one order of all events. An event is recorded under the number after the last, as its id: of two writers with the same number one loses and looks
- * again. So a number is there only after every lower one, whoever writes and however late, and no number is left out.
+ * The one order of all events. An event is recorded under the number after the last, as its id. Of two writers with the same number, one
+ * loses and retries. So a number exists only after every lower one, and no number is left out.
  */
 export interface EventLog {
-  /** The record of the event: an event that is recorded already keeps its number. @throws IdpError `record_unreadable` when that record is damaged. */
+  /**
+   * Returns the record of the event. A recorded event keeps its number.
+   * @throws IdpError `record_unreadable` when that record is damaged.
+   */
   record(event: PendingEvent): Promise<EventRecord>;
-  /** The highest number: every event up to it can be read. 0 when there is none. */
+  /** Returns the highest number. Every event up to it can be read. 0 if there is no event. */
   head(): Promise<number>;
 }
 
 const DIGITS = 16;
 
-/** Numbers of one length, so that texts sort as numbers do. */
+/** Returns a number as a text of fixed length, so that texts sort like numbers. */
 export const sequenceOf = (number: number): string => String(number).padStart(DIGITS, '0');
 
 export const isSequence = (value: unknown): value is string => typeof value === 'string' && /^\d{16}$/.test(value);
 
 export function createEventLog(records: CheckedCollection<EventRecord>, now: () => number): EventLog {
-  /** The highest number that was seen. */
+  /** The highest number seen so far. */
   let last = 0;
   const isTaken = (number: number) => records.has(sequenceOf(number));
 
@@ -30,7 +33,7 @@ export function createEventLog(records: CheckedCollection<EventRecord>, now: () 
     for (;;) {
       const [next] = await records.find({}, { limit: 1, after: sequenceOf(number) });
       if (next) number = Number(next.id);
-      // A record that cannot be read has its number all the same.
+      // An unreadable record uses its number too.
       else if (await isTaken(number + 1)) number += 1;
       else break;
       for (let step = 1; await isTaken(number + step); step *= 2) number += step;
@@ -51,7 +54,8 @@ export function createEventLog(records: CheckedCollection<EventRecord>, now: () 
           last = Math.max(last, number);
           return made;
         }
-        // Asked first, because another node may record the event between the two: what is there and then not found cannot be read.
+        // `has` comes first, because another node may record the event between the two calls. A record that exists and is then not found is
+        // unreadable.
         if (await records.has({ byEvent: [eventId] })) {
           const [known] = await records.find({ byEvent: [eventId] });
           if (known) return known;

@@ -7,25 +7,22 @@ import { nodeTime } from '../../times/node-time.js';
 import { withTimeLimit } from '../../times/time-limit.js';
 import type { Listeners, Listening } from './event-listeners.js';
 
-/** Attempts to hand events to listeners. A listener is called until it has taken the event, or the event is parked. */
+/** Attempts to hand events to listeners. A listener is called until it has accepted the event, or the event is parked. */
 export interface EventTrials {
-  /**
-   * Calls the listeners that have not taken the event yet, unless the next attempt is not due.
-   * @returns true when nobody is left who has to take it.
-   */
+  /** Calls the listeners that have not accepted the event yet, unless the next attempt is not due. @returns true if no listener is left. */
   attempt(event: EventRecord): Promise<boolean>;
-  /** When the event is tried again, in milliseconds since the epoch; 0 when it was not tried. */
+  /** Returns the time of the next attempt, in milliseconds since the epoch; 0 before the first attempt. */
   dueAt(eventId: string): number;
-  /** Forgets the event, which no listener has to take any more. */
+  /** Forgets the event, because all listeners have accepted it. */
   forget(eventId: string): void;
   problems(): readonly { readonly code: 'event_parked'; readonly collection: 'events'; readonly id: string }[];
 }
 
-/** After which a listener that does not end counts as failed. */
+/** Milliseconds after which a running listener counts as failed. */
 const LISTENER_TIMEOUT_MS = 30_000;
-/** Before the second attempt, the third … */
+/** Milliseconds before the second attempt, the third … */
 const BACK_OFF_MS = [1_000, 5_000, 25_000, 125_000];
-/** Parked events that are remembered. */
+/** Maximum number of remembered parked events. */
 const REMEMBERED = 1_000;
 
 export interface EventTrialsOptions {
@@ -40,7 +37,7 @@ export interface EventTrialsOptions {
 }
 
 interface Trial {
-  /** Listeners that have not taken the event. */
+  /** Listeners that have not accepted the event. */
   readonly left: readonly Listening[];
   readonly attempts: number;
   readonly dueAt: number;

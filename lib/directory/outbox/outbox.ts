@@ -1,8 +1,8 @@
 /**
- * The outbox: events and deliveries, kept until listeners and other parties took them.
+ * The outbox: events and deliveries, stored until listeners and other parties accept them.
  *
- * Events are written in the same document as the change that they tell of, then given a number and handed to listeners by one node at a time, under a
- * lease (`outbox`, `event-trials`). `deliveries` is the durable queue for everything else that is sent and tried again, such as logout tokens.
+ * Events are written in the same document as their change. Then one node at a time, under a lease, numbers them and hands them to listeners
+ * (`outbox`, `event-trials`). `deliveries` is the durable queue for everything else that is sent and retried, such as logout tokens.
  */
 
 import { type Round, type Rounds, rounds, type WorkProblem } from '../../background/rounds.js';
@@ -20,23 +20,24 @@ import type { EventLog } from './event-log.js';
 import type { EventTrials } from './event-trials.js';
 
 /**
- * Dispatches events. It moves them from the documents of their writes to the one order that every reader follows, calls the listeners of this node, and
- * removes them from the documents once all listeners took them: at least once, whatever crashes in between. One node at a time dispatches, so that each
- * listener is called once; where two do all the same, an event has one number (`event-log`).
+ * Dispatches events. It moves them from the documents of their changes to the one order that every reader follows, and calls the listeners
+ * of this node. After all listeners have accepted them, it removes them from the documents: at least once, even if a node crashes. One
+ * node at a time dispatches, so that each listener is called once. If two nodes dispatch nevertheless, an event gets one number
+ * (`event-log`).
  */
 export interface Outbox {
-  /** Events that are in the documents of their changes, by id. */
+  /** Returns the events that are in the documents of their changes, by id. */
   waiting(): Promise<ReadonlySet<string>>;
-  /** Begins to dispatch. Events of an earlier process wait for it, so that listeners can be registered first. */
+  /** Starts to dispatch. Events of an earlier process wait for the start, so that listeners can be registered first. */
   start(): void;
   /**
-   * Looks into a collection immediately, because a write of this node left events in one of its rows. Every second, the outbox looks for what other nodes
-   * wrote, and for what failed.
+   * Looks into a collection immediately, because a write of this node left events in one of its rows. Every second, the outbox also looks
+   * for writes of other nodes, and for failed attempts.
    */
   nudge(collection: string): void;
-  /** What fails. */
+  /** Returns failures of the dispatch. */
   problems(): readonly WorkProblem[];
-  /** Moves the events that are left, then stops. The next start calls listeners that have not taken theirs. */
+  /** Dispatches the remaining events, then stops. The next start calls listeners that have not accepted theirs. */
   close(): Promise<void>;
 }
 
@@ -49,22 +50,22 @@ export interface OutboxOptions {
   readonly logger: Logger;
 }
 
-/** Documents that are read at once. */
+/** Documents that are read in one call. */
 const BATCH = 50;
-/** Documents whose listeners are at work, at once. */
+/** Maximum number of documents whose listeners run at the same time. */
 const CONCURRENCY = 200;
-/** For what another node left behind, and what failed. */
+/** Milliseconds between two rounds, for events that another node left, and for failed attempts. */
 const INTERVAL_MS = 1000;
-/** Milliseconds between two looks into all collections: a timer may be early. */
+/** Milliseconds between two looks into all collections. Less than an interval, because a timer may be early. */
 const LOOK_MS = 0.9 * INTERVAL_MS;
-/** How long listeners may take to end when the service closes. */
+/** Milliseconds that listeners may take to end when the service closes. */
 const GRACE_MS = 5_000;
 
 export const createOutbox = (parts: OutboxOptions): Outbox => new Dispatcher(parts);
 
 class Dispatcher implements Outbox {
   readonly #parts: OutboxOptions;
-  /** Collections to look at next. The others are left alone, because each look asks the store. */
+  /** Collections to look at next. The others are skipped, because each look costs a call of the store. */
   readonly #due = new Set<SourceRows>();
   readonly #work: Rounds;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -120,7 +121,7 @@ class Dispatcher implements Outbox {
       for (const source of this.#parts.sources.values()) this.#due.add(source);
     }
     for (const source of this.#due) {
-      // First, because what is written from here on may be missed.
+      // This comes first, because a later write may be missed.
       this.#due.delete(source);
       await this.#drain(source, round);
     }
@@ -135,12 +136,12 @@ class Dispatcher implements Outbox {
     }
   }
 
-  /** Records the events of a row in their order, then has the listeners called beside the round. */
+  /** Records the events of a row in their order, then calls the listeners outside the round. */
   async #dispatch(rows: SourceRows, row: Source, round: Round): Promise<void> {
     const recording = this.#record(row);
     const isOfRow = (error: unknown): boolean => error instanceof IdpError && error.code !== 'store_unavailable';
     await recording.catch((error: unknown) => {
-      // What is wrong with the row itself keeps no other from being dispatched.
+      // A problem of one row must not prevent the dispatch of others.
       if (!isOfRow(error)) throw error;
     });
     await round.attempt(row, async () => this.#tell(rows, row, await recording));
@@ -169,7 +170,7 @@ class Dispatcher implements Outbox {
     return undefined;
   }
 
-  /** Returns the events that all listeners have taken: of a subject, none after one that somebody has not. */
+  /** Returns the events that all listeners have accepted. Of one subject, no event after an event that a listener has not accepted. */
   async #taken(events: readonly EventRecord[]): Promise<readonly EventRecord[]> {
     const subjects = [...new Set(events.map(({ subject }) => subject))];
     const all = await Promise.all(
@@ -188,26 +189,26 @@ class Dispatcher implements Outbox {
 
 async function removeDispatched(rows: SourceRows, id: string, done: readonly EventRecord[]): Promise<Source | undefined> {
   const left = await rows.update(id, (row) => without(done, row));
-  // A row that was removed while its events were told.
+  // The row was removed while its events were dispatched.
   const isSpent = left !== undefined && isLeftOver(left) && left.pendingEvents?.length === 0;
   return isSpent && (await rows.remove(id, left.version)) ? undefined : left;
 }
 
-/** A record with events in it; of a tenant, or not. */
+/** A row with events in it, of a tenant or not. */
 export type Source = Row & Outboxed & { readonly tid?: string };
 
 export type SourceRows = Pick<Collection<Source>, 'find' | 'update' | 'remove'>;
 
-/** The remainder of an erased person, of a removed row: it has no tenant, and is kept for its last events alone. */
+/** Whether the row is the remainder of an erased person or of a removed row. It has no tenant, and exists only for its last events. */
 const isLeftOver = (row: Source): boolean => row.tid === '' || isRemoved(row);
 
-/** What of it can be told. */
+/** Returns the events of a row that can be read. */
 const eventsOf = ({ pendingEvents }: Outboxed): readonly PendingEvent[] =>
   Array.isArray(pendingEvents) ? pendingEvents.filter(isPendingEvent) : [];
 
 /**
- * Returns the same row, which writes nothing, when another dispatcher removed the events already. What is left of a removed row stays in the outbox until
- * it is removed, because nothing else looks for it.
+ * Returns the same row, which writes nothing, if another dispatcher removed the events already. The remainder of a removed row stays in the
+ * outbox until it is removed, because nothing else looks for it.
  */
 function without(done: readonly EventRecord[], record: Source): Unsaved<Source> {
   const { outbox, ...row } = record;

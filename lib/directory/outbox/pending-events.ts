@@ -13,11 +13,11 @@ export function pendingEvent<Name extends keyof EventMap>(
   return { id: newId(), type, time: new Date(now()), subject: data.AggregateId, ...present({ tid }), data: { ...data } };
 }
 
-/** The record with events of the same write, so that both are kept or both are lost. */
+/** Returns the record with events of the same write, so that the store keeps both or neither. */
 export function withEvents<R extends object>(record: R & Outboxed, ...events: PendingEvent[]): R & Required<Outboxed> {
   return { ...record, pendingEvents: [...(record.pendingEvents ?? []), ...events], outbox: 'yes' };
 }
 
-/** The next form of a record with the events of the change; the very record, which writes nothing, when there is none. */
+/** Returns the next form of a record with the events of the change. If nothing changed, returns the same record, which writes nothing. */
 export const changed = <R extends object>(record: R & Outboxed, next: R & Outboxed, ...events: PendingEvent[]): R & Outboxed =>
   next === record ? record : withEvents(next, ...events);

@@ -1,8 +1,9 @@
 /**
- * Writes of a request that may be run again, because the store made a write and its answer was lost.
+ * Writes of a request that may be retried, because the store made a write and its answer was lost.
  *
- * The event of a write carries the mark of the write as its id. The mark follows from the request, the record, and how many writes of the request the record
- * had before. A second run of the request finds the mark in the record or in the log of events, and leaves the record as it is.
+ * The event of a write carries the mark of the write as its id. The mark follows from the request, the record, and how many writes of the
+ * request the record had before. A second run of the request finds the mark in the record or in the log of events, and leaves the record
+ * unchanged.
  */
 import { v5 } from 'uuid';
 import { IdpError } from '../../errors.js';
@@ -21,7 +22,7 @@ export interface MarkedWrite {
   isDone(row: object): Promise<boolean>;
 }
 
-/** Writes of each run to each record so far. */
+/** Number of writes of each run to each record so far. */
 const runs = new WeakMap<WriteOnce, Map<string, number>>();
 
 /** Returns the next write of a run to a record; undefined without a run. */
@@ -41,12 +42,12 @@ export function markedWrite(once: WriteOnce | undefined, record: readonly [colle
   return write;
 }
 
-/** Another write came between the look and the write. */
+/** Marks that another write came between the read and the write. */
 const CHANGED = Symbol('changed');
 
 /**
- * Updates a row, unless another run made the write. The write is for the version that was read before the look for its mark. So the first run, whose store
- * makes the write after a retry has made it, leaves the row as it is, also if the mark has left the row.
+ * Updates a row, unless another run made the write. The write requires the version that was read before the look-up of its mark. So if the
+ * first run's write comes after that of a retry, it leaves the row unchanged, even if the mark has left the row.
  * @returns the row as it is now
  */
 export async function updateOnce<R extends Row, Found extends R | undefined>(
@@ -70,7 +71,7 @@ export async function updateOnce<R extends Row, Found extends R | undefined>(
   }
 }
 
-/** Inserts a row. A conflict with the row that an earlier run inserted is none. */
+/** Inserts a row. A conflict with the row that an earlier run inserted is no error. */
 export async function insertOnce<R extends Row>(
   rows: Pick<Collection<R>, 'get'>,
   id: string,
