@@ -5,29 +5,32 @@ import type { CheckedCollection } from '../store/records/checked-directory.js';
 import type { SeedRecord } from '../store/records/records.js';
 import type { Collections, DirectoryContext } from './context.js';
 
-/** Those of extensions have their names: `notes.entries`. */
+/** Name of a collection that seeds write to. Collections of extensions have names such as `notes.entries`. */
 export type SeededCollection = `${string}.${string}` | DirectoryCollection;
 type DirectoryCollection = 'tenants' | 'subsidiaries' | 'groups' | 'permissions' | 'persons' | 'users' | 'clients' | 'apiResources';
 
-/** The account of what seeds made, kept beside the records, so that a later run changes nothing else and makes nothing twice. */
+/**
+ * The ledger of records that seeds created. It is stored beside the records, so that a later run changes no other record and creates none
+ * twice.
+ */
 export interface SeedLedger {
   /** The time that all nodes share, in milliseconds since the epoch. */
   now(): number;
-  /** Notes, the first time, whether records existed before the account. To be called before any record is made. */
+  /** Notes, in the first run, whether records existed before the ledger. Call it before any record is created. */
   begin(): Promise<void>;
   read(): Promise<SeedAccount>;
   entry(id: string): Promise<SeedRecord | undefined>;
-  /** Enters the record. Resolves to the entry that is kept, which is another node's if that was faster. */
+  /** Enters the record. Resolves to the stored entry, which is another node's if that node was faster. */
   enter(entry: Unsaved<SeedRecord>): Promise<{ readonly entry: SeedRecord; readonly isNew: boolean }>;
-  /** @param change returns its argument when there is nothing to write. */
+  /** @param change returns its argument to write nothing. */
   write(id: string, change: (entry: SeedRecord) => Unsaved<SeedRecord>): Promise<void>;
-  /** Notes that the account is complete: from now on, a record that is absent and has no entry never existed. */
+  /** Notes that the ledger is complete: from now on, an absent record without an entry never existed. */
   settle(): Promise<void>;
-  /** Whether any record has the id, in whatever tenant. */
+  /** Whether any record has the id, in any tenant. */
   has(collection: SeededCollection, id: string): Promise<boolean>;
-  /** Whether the group has a member that cannot be read, or that a seed did not make or did not add. */
+  /** Whether the group has an unreadable member, or a member that no seed created or added. */
   hasMembersOfOthers(groupId: string): Promise<boolean>;
-  /** The record as it is stored now, past every cache. @throws IdpError `record_unreadable` */
+  /** Returns the record as it is stored now, past every cache. @throws IdpError `record_unreadable` */
   record<R extends Row>(collection: Exclude<DirectoryCollection, 'users'>, id: string): Promise<R | undefined>;
 }
 
@@ -112,7 +115,7 @@ export function createSeedLedger({ collections, now }: Pick<DirectoryContext, 'c
   };
 }
 
-/** Events count as well, because they outlive their records. */
+/** Whether there are records. Events count too, because they outlive their records. */
 async function hasRecords({ tenants, permissions, clients, apiResources, events }: Collections): Promise<boolean> {
   const all: readonly Pick<Collection<Row>, 'find'>[] = [tenants, permissions, clients, apiResources, events];
   const samples = await Promise.all(all.map((rows) => rows.find({}, { limit: 1 })));
@@ -120,8 +123,8 @@ async function hasRecords({ tenants, permissions, clients, apiResources, events 
 }
 
 /**
- * Forgets the removed record, and the values that a seed gave it. The entry stays, so that no seed makes the record again. The entry no longer names a
- * record, because another record that gets the id is not the seed's.
+ * Forgets the removed record, and the values that a seed gave it. The entry stays, so that no seed creates the record again. The entry no
+ * longer names a record, because another record that gets the id is not the seed's.
  */
 export async function forgetSeeded({ seeds }: Pick<Collections, 'seeds'>, recordId: string, now: () => number): Promise<void> {
   for (const { id } of await seeds.find({ byRecord: [recordId] })) {

@@ -1,6 +1,6 @@
 /**
- * Changes that a seed makes to a record that exists. Three values are compared: the seed's, the stored one, and the one a seed gave last. A stored
- * value is replaced while it is the one a seed gave last. An element of a list of rights is given once. All other values stay.
+ * Changes that a seed makes to an existing record. Three values are compared: the seed's value, the stored value, and the value that a seed
+ * gave last. A stored value is replaced only if a seed gave it last. An element of a list of rights is given once. All other values stay.
  */
 import { hash } from 'node:crypto';
 import type { SeedRecord } from '../../store/records/records.js';
@@ -11,7 +11,7 @@ export type SeedFields = Readonly<Record<string, unknown>>;
 export interface SeedChanges {
   readonly patch: Record<string, unknown>;
   readonly notes: SeedNotes;
-  /** Fields with a new value in the seed that stay, because somebody else changed them. */
+  /** Fields with a new value in the seed that stay, because another actor changed them. */
   readonly left: readonly string[];
 }
 
@@ -21,7 +21,7 @@ const rights: ReadonlySet<string> = new Set(['allowedScopes', 'adminTenants', 's
 /** A digest that no value has. It marks a value that no seed gave. */
 export const NOT_OURS = '';
 
-/** Notes about a record that was just made, or that is left as it was found. */
+/** Returns notes about a record that was just created, or that stays as it was found. */
 export function seededNotes(record: SeedFields, fields: SeedFields): SeedNotes {
   const values = valuesOf(fields).map(({ path, value }) => {
     const isOurs = digestOf(valueAt(record, path)) === digestOf(value);
@@ -31,7 +31,10 @@ export function seededNotes(record: SeedFields, fields: SeedFields): SeedNotes {
   return { values, items };
 }
 
-/** @param defaults values that the service wrote for members which the seed did not give when it made the record. They count as the seed's. */
+/**
+ * @param defaults values that the service wrote for members that the seed did not give when it created the record. They count as the
+ * seed's.
+ */
 export function seedChanges(record: SeedFields, fields: SeedFields, before: SeedNotes, defaults: SeedFields = {}): SeedChanges {
   const patch: Record<string, unknown> = {};
   const values = new Map(before.values.map(({ field, digest }) => [field, digest]));
@@ -71,15 +74,15 @@ export function seedChanges(record: SeedFields, fields: SeedFields, before: Seed
 }
 
 /**
- * @param stored the digest of what the record has; undefined when it has nothing.
- * @param given the digest of what a seed gave last; undefined when none gave anything.
+ * @param stored the digest of the stored value; undefined without a value.
+ * @param given the digest of the value that a seed gave last; undefined if no seed gave one.
  */
 export function decide({ stored, given, isEqual }: { stored: string | undefined; given: string | undefined; isEqual: boolean }) {
   if (isEqual) return 'keep';
   return stored === given ? 'set' : 'leave';
 }
 
-/** A short digest, which only has to tell one value from another. */
+/** Returns a short digest, which only has to distinguish values. */
 const digestOf = (value: unknown): string | undefined =>
   value === undefined ? undefined : hash('sha256', JSON.stringify(value), 'base64url').slice(0, 22);
 
@@ -92,7 +95,7 @@ interface SeedValue {
   readonly value: unknown;
 }
 
-/** Nested members are compared one by one: those of metadata, lifetimes, branding … */
+/** Returns the values to compare. Members of metadata, lifetimes, branding and other objects are compared one by one. */
 const valuesOf = (fields: SeedFields): readonly SeedValue[] =>
   Object.entries(fields).flatMap(([name, value]): readonly SeedValue[] => {
     if (rights.has(name) || value === undefined) return [];

@@ -3,7 +3,10 @@ import { isName } from '../../text/person-name.js';
 import { userNameKey } from '../identifiers.js';
 import type { SeedPerson, SeedTenant } from './schema.js';
 
-/** Ids of a seed's records: their own, or what follows from issuer and names, the same on every node and every time. @see RFC 9562 §5.5 */
+/**
+ * Ids of a seed's records: their own, or ids derived from issuer and names, the same on every node and at every start.
+ * @see RFC 9562 §5.5
+ */
 export interface SeedIds {
   tenant(tenant: Pick<SeedTenant, 'id' | 'name'>): string;
   subsidiary(tid: string, subsidiary: { readonly id?: string; readonly name: string }): string;

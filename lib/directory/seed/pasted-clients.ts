@@ -1,4 +1,4 @@
-/** Clients of a seed, whose metadata is read as people paste it. */
+/** Clients of a seed, whose metadata may have other spellings, as people paste it. */
 
 import { type ConfigProblem, IdpError } from '../../errors.js';
 import type { RecordProblem } from '../clients/client-metadata.js';
@@ -8,7 +8,7 @@ import { type Seed, seedPath } from './schema.js';
 interface UnderstoodSeed {
   /** The seed with the metadata of its clients as the service reads it. */
   readonly seed: Seed;
-  /** Parts of the metadata that are left out or read otherwise. */
+  /** Parts of the metadata that are left out, or read with another meaning than their text. */
   readonly warnings: readonly { readonly path: string; readonly reason: string }[];
   readonly problems: readonly ConfigProblem[];
 }

@@ -12,7 +12,7 @@ import { findSeedScopeProblems } from './scopes.js';
 
 interface Surroundings {
   readonly issuer: string;
-  /** Whether the directory has nothing yet that the seed could refer to. */
+  /** Whether the directory has no record yet to which the seed could refer. */
   readonly isAlone: boolean;
   readonly clientRules: ClientRules;
   readonly identityScopes: ReadonlySet<string>;
@@ -20,7 +20,7 @@ interface Surroundings {
   readonly formsOfExtensions: ReadonlyMap<string, TSchema>;
 }
 
-/** All problems of a seed that can be found before the stores are open. */
+/** Returns all problems of a seed that can be found before the stores are open. */
 export async function findSeedProblems(
   seed: unknown,
   { issuer, isAlone, clientRules, identityScopes, formsOfExtensions }: Surroundings,

@@ -9,16 +9,16 @@ import type { SeedIds } from './ids.js';
 import { type Seed, type SeedPerson, type SeedTenant, seedPath } from './schema.js';
 import { findSeedScopeProblems } from './scopes.js';
 
-/** What a reference may name, and the names to suggest when it names nothing. */
+/** Records to which a reference may lead, and the names to suggest for an unknown name. */
 interface Target {
   readonly what: string;
   readonly names: readonly string[];
-  /** Whether the directory has it, though the seed has not. */
+  /** Whether the directory has the record, if the seed does not. */
   readonly isStored?: (name: string) => Promise<unknown>;
 }
 
 /**
- * Checks that every name in the seed means something, in the seed or in the directory. To be called before anything is written.
+ * Checks that every name in the seed refers to a record of the seed or of the directory. Call it before anything is written.
  * @throws ConfigError with every name that does not.
  */
 export async function checkSeedReferences(
@@ -39,7 +39,7 @@ export async function checkSeedReferences(
   if (problems.length > 0) throw new ConfigError('invalid_options', problems);
 }
 
-/** Looks for names in a seed of the right form that mean nothing. */
+/** A search for names that refer to no record, in a seed of the right form. */
 interface Search {
   readonly directory: Directory | undefined;
   readonly seed: Seed;
@@ -52,8 +52,8 @@ interface Search {
 type Path = readonly (string | number)[];
 
 /**
- * Returns names in a seed of the right form that mean nothing.
- * @param directory undefined: one that has nothing yet.
+ * Returns the names that refer to no record, in a seed of the right form.
+ * @param directory undefined means an empty directory.
  * @param ofExtensions ids of the records that the seed gives extensions.
  */
 export async function findSeedReferenceProblems(
@@ -107,9 +107,9 @@ async function checkMethods(search: Search, tenant: SeedTenant, index: number): 
   const { methods = [] } = tenant.signIn ?? {};
   if (!directory || methods.length === 0) return;
   const tid = ids.tenant(tenant);
-  // Past the caches: an absence they remember would hide a tenant that another node makes meanwhile.
+  // The read skips the caches, because a cached absence would hide a tenant that another node has just created.
   const row = await directory.seedLedger.record<Tenant>('tenants', tid).catch(IdpError.unless('record_unreadable'));
-  // A method that was allowed when it was written may be gone since: that ends no start.
+  // A method that existed when it was written may not exist any more. That must not prevent a start.
   const names = [...(row?.signIn?.methods ?? []), ...ofExtensions];
   const method: Target = { what: 'a sign-in method', names, isStored: async (name) => directory.policies.offers(name, tid) };
   for (const [m, name] of methods.entries()) await check(search, method, name, ['tenants', index, 'signIn', 'methods', m]);

@@ -9,7 +9,10 @@ import { decide, NOT_OURS, type SeedFields, type SeedNotes, seedChanges, seededN
 /** One record of a seed. */
 export interface SeedPiece<R extends { readonly id: string }> {
   readonly collection: SeededCollection;
-  /** The id of the ledger's entry. The record has the same id, unless the seed found a record of that name, or somebody else took the derived id first. */
+  /**
+   * The id of the ledger's entry. The record has the same id, unless the seed found a record of that name, or another actor took the
+   * derived id first.
+   */
   readonly id: string;
   /** Whether the id follows from issuer and names. Anybody can compute such an id, so a record with this id need not be the seed's. */
   readonly isDerived?: boolean;
@@ -17,53 +20,54 @@ export interface SeedPiece<R extends { readonly id: string }> {
   /** Values that a creation writes for members which `fields` leaves out. */
   readonly defaults?: SeedFields;
   /**
-   * The record as it is stored now.
-   * @param recordId of the record that an earlier seed made or found; without it, a record of that name is taken, or one of the id unless the id is derived
+   * Returns the record as it is stored now.
+   * @param recordId of the record that an earlier seed created or found. Without it, the record of that name, or of the id unless the id is
+   * derived
    */
   find(recordId: string | undefined): Promise<R | undefined>;
   /** @param recordId the id of the new record */
   create(recordId: string): Promise<unknown>;
-  /** @param isMade whether a seed made the record. Otherwise the seed found it. */
+  /** @param isMade whether a seed created the record. Otherwise the seed found it. */
   update(recordId: string, patch: Record<string, unknown>, isMade: boolean): Promise<unknown>;
   /** A value that cannot be compared with a member, because only its hash is stored. */
   readonly apart?: SeedPart<R>;
-  /** Things that are given later, and not to a record that was found. */
+  /** Elements that are given later, and never to a record that was found. */
   readonly later?: SeedNotes['items'];
 }
 
 export interface SeedPart<R> {
   readonly field: string;
-  /** The thing that a record may be given once, ever. */
+  /** Element that a record gets at most once. */
   readonly once?: string;
   /** Whether {@link SeedPiece.create} leaves it to {@link set}. */
   readonly isMadeApart?: boolean;
-  /** The digest of the stored value. */
+  /** Returns the digest of the stored value. */
   digest(record: R): Promise<string | undefined>;
-  /** The digest of the seed's value, once it is stored. */
+  /** Returns the digest of the seed's value, once it is stored. */
   seedDigest(record: R): Promise<string | undefined>;
   isEqual(record: R): Promise<boolean>;
   set(record: R): Promise<unknown>;
 }
 
 export interface SeedRun {
-  /** Makes or changes the record. Resolves to the record, if there is one then. */
+  /** Creates or changes the record. Resolves to the record, if it exists then. */
   apply<R extends { readonly id: string }>(piece: SeedPiece<R>): Promise<R | undefined>;
-  /** The id of an applied record that is there. */
+  /** Returns the id of an applied record that exists. */
   recordId(collection: SeededCollection, id: string): string | undefined;
-  /** Whether a seed made the applied record. Otherwise the seed found it. */
+  /** Whether a seed created the applied record. Otherwise the seed found it. */
   isMade(collection: SeededCollection, id: string): boolean;
-  /** Gives a record something once. @param give resolves to false if a change by somebody else prevents it */
+  /** Gives a record something once. @param give resolves to false if a change by another actor prevents it */
   once(collection: SeededCollection, id: string, what: SeedNotes['items'][number], give: () => Promise<boolean>): Promise<void>;
   /**
-   * Notes a privilege or a membership that the seed does not give, because somebody else made the record, or put members into the group.
+   * Notes a privilege or a membership that the seed does not give, because another actor created the record, or added members to the group.
    * @param later the element that a later run of the seed may give. @default none: the element counts as given
    */
   withhold(collection: SeededCollection, id: string, what: string, later?: Pick<SeedNotes['items'][number], 'field' | 'item'>): void;
-  /** Logs what the run did, and what it left. */
+  /** Logs what the run did, and what it left unchanged. */
   tell(logger: Logger): void;
 }
 
-/** @param mode `create` makes records and changes none. */
+/** @param mode `create` creates records and changes none. */
 export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update'): Promise<SeedRun> {
   const { entries, isAfterRecords } = await ledger.read();
   return new LedgerRun({ ledger, mode, entries, isAfterRecords });
@@ -143,7 +147,7 @@ class LedgerRun implements SeedRun {
     const { ledger, mode, entries, isAfterRecords } = this.#parts;
     let entry = entries.get(id);
     let record = await piece.find(entry?.recordId);
-    // If the ledger does not cover earlier seeds, an earlier seed probably made a record with this id.
+    // If the ledger does not cover earlier seeds, an earlier seed probably created a record with this id.
     if (entry === undefined && isAfterRecords) record ??= await piece.find(piece.id);
     if (entry === undefined) {
       const entered = await this.#enter(piece, id, record);
@@ -168,7 +172,7 @@ class LedgerRun implements SeedRun {
 
   /**
    * Enters a record that no seed entered before.
-   * @returns with `isFinal` if nothing more is done with the record, because the seed found it, or somebody may have removed it
+   * @returns with `isFinal` if nothing more is done with the record, because the seed found it, or another actor may have removed it
    */
   async #enter<R extends { readonly id: string }>(piece: SeedPiece<R>, id: string, record: R | undefined) {
     const { ledger, isAfterRecords } = this.#parts;
@@ -185,7 +189,10 @@ class LedgerRun implements SeedRun {
     return { entry, isNew, isFinal: isNew && isFound };
   }
 
-  /** The id of a record that no seed entered before. A record that has a derived id by now was made by somebody else, in whatever tenant. */
+  /**
+   * Returns the id for a record that no seed entered before. If a record has the derived id already, another actor created it, in any
+   * tenant.
+   */
   async #freeId<R extends { readonly id: string }>({ collection, id, isDerived }: SeedPiece<R>): Promise<string> {
     return isDerived && (await this.#parts.ledger.has(collection, id)) ? newId() : id;
   }
@@ -216,7 +223,7 @@ class LedgerRun implements SeedRun {
     if (refused === undefined) this.#log.made.push(id);
     else if (record === undefined) {
       this.#log.taken.push(id);
-      // The other owner of the id or the name may make the record before a seed can.
+      // The other owner of the id or the name may create the record before a seed can.
       await this.#parts.ledger.write(id, (row) => (row.madeAt || row.isFound ? row : { ...row, isFound: true }));
     }
     return { record, isNew: refused === undefined };
@@ -292,7 +299,7 @@ function tell({ made, changed, left, gone, unknown, unreadable, taken, moved, wi
   }
 }
 
-/** When the record was made; undefined where its kind does not keep that. Rows of extensions keep it as text or a number. */
+/** Returns the time of creation; undefined if the record has none. Rows of extensions store it as text or a number. */
 function createdAtOf(record: object): Date | undefined {
   const { createdAt } = record as { readonly createdAt?: Stored['createdAt'] | string | number };
   const time = createdAt === undefined ? undefined : new Date(createdAt);
@@ -312,7 +319,7 @@ const isOfEntry = (record: object, { recordCreatedAt }: SeedRecord): boolean =>
 const itemsOf = ({ field, once }: Pick<SeedPart<never>, 'field' | 'once'>): SeedNotes['items'] =>
   once === undefined ? [] : [{ field, item: once, isInSeed: true }];
 
-/** The entry with the notes added. Returns the same entry, which writes nothing, when it has them all. */
+/** Returns the entry with the notes added; the same entry, which writes nothing, if it has them all. */
 function noted(entry: SeedRecord, notes: SeedNotes | undefined): SeedRecord {
   if (notes === undefined) return entry;
   const values = new Map([...entry.values, ...notes.values].map(({ field, digest }) => [field, digest]));
@@ -321,7 +328,7 @@ function noted(entry: SeedRecord, notes: SeedNotes | undefined): SeedRecord {
   return isDeepStrictEqual(next, { ...entry }) ? entry : next;
 }
 
-/** Returns the error of a creation that failed because another node has just made the record. */
+/** Returns the error of a creation that failed because another node has just created the record. */
 function unlessTaken(error: unknown): IdpError {
   if (IdpError.is(error, 'conflict', 'tenant_name_taken', 'user_name_taken', 'person_has_user')) return error;
   throw error;

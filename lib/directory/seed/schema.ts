@@ -21,11 +21,11 @@ const { subsidiaryId: _, ...personFields } = withDefaults(personMembers, personD
 const seedUser = inputSchema({
   id,
   ...withDefaults(userMembers, userDefaults),
-  /** Of a user that the seed makes. @default `active` with `devPassword` or `linkedTo`, else `invited` */
+  /** Status of a user that the seed creates. @default `active` with `devPassword` or `linkedTo`, otherwise `invited` */
   status: Type.Optional(userStatus()),
   /** Names of groups of the tenant. */
   groups: Type.Optional(strings()),
-  /** A password that no policy is asked about; refused in production. */
+  /** A password for development that no policy checks. Refused in production. */
   devPassword: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
   /** The parent account. */
   linkedTo: Type.Optional(inputSchema({ userName: line(USER_NAME_LENGTH), tenant: line() })),
@@ -47,8 +47,9 @@ const seedTenant = inputSchema({
 });
 export const seedSchema = inputSchema({
   /**
-   * The treatment of records that an earlier start made. `update`: new values of the seed replace those that a seed gave before, unless somebody else
-   * changed them since. `create`: such records stay as they are. @default 'update'
+   * Treatment of records that an earlier start created. `update`: new values of the seed replace values that a seed gave before, unless
+   * another actor changed them since. `create`: such records are unchanged.
+   * @default 'update'
    */
   mode: Type.Optional(Type.Union([Type.Literal('create'), Type.Literal('update')])),
   tenants: Type.Optional(Type.Array(seedTenant)),
@@ -64,14 +65,14 @@ export type SeedPerson = Static<typeof seedPerson>;
 export type SeedTenant = Static<typeof seedTenant>;
 
 /**
- * Records that a start makes once. Removed ones stay away: records, secrets, scopes, groups of a user, links. Ids that are left out follow from the
- * issuer and the names. In `allowedTenants` and `adminTenants` a tenant of the seed may stand by its name.
+ * Records that a start creates once. Removed records, secrets, scopes, groups of a user and account links are not created again. Omitted
+ * ids follow from the issuer and the names. `allowedTenants` and `adminTenants` may name a tenant of the seed by its name.
  */
 export interface Seed extends Omit<Static<typeof seedSchema>, 'clients'> {
   readonly clients?: readonly ClientInput[];
 }
 
-/** Every place that is not of the seed's form. */
+/** Returns every value that does not have the seed's form. */
 export function findSeedFormProblems(seed: unknown): readonly ConfigProblem[] {
   const problems = problemsIn(seedSchema, seed);
   return problems.length > 0 ? problems : findNamelessPersons(seed as Seed);
@@ -84,7 +85,7 @@ const findNamelessPersons = ({ tenants = [] }: Seed): readonly ConfigProblem[] =
     ),
   );
 
-/** The same for the records of extensions. @param forms by the extension's name */
+/** Returns the same for the records of extensions. @param forms by the extension's name */
 export const findExtensionSeedProblems = ({ extensions = {} }: Seed, forms: ReadonlyMap<string, TSchema>): readonly ConfigProblem[] =>
   Object.entries(extensions).flatMap(([name, seeded]) => {
     const form = forms.get(name);
@@ -122,12 +123,12 @@ function toProblem({ type, path, message, schema }: ValueError, within: readonly
   return { path: seedPath(...parts), expected, ...present({ didYouMean }) };
 }
 
-/** @throws ConfigError with every place that is not of the seed's form. */
+/** @throws ConfigError with every value that does not have the seed's form. */
 export function checkSeedForm(seed: unknown): asserts seed is Seed {
   const problems = findSeedFormProblems(seed);
   if (problems.length > 0) throw new ConfigError('invalid_options', problems);
 }
 
-/** `seed.tenants[0].name`. */
+/** Returns the path of a value in the seed, such as `seed.tenants[0].name`. */
 export const seedPath = (...parts: readonly (string | number)[]): string =>
   `seed${parts.map((part) => (/^\d+$/.test(String(part)) ? `[${part}]` : `.${part}`)).join('')}`;

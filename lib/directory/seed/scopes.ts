@@ -1,4 +1,7 @@
-/** Scopes of the clients of a seed. A scope that a seed gave before, or that the client has, is no mistake after its API resource was removed. */
+/**
+ * Scopes of the clients of a seed. After its API resource was removed, a scope that a seed gave before, or that the client has, is still no
+ * error.
+ */
 import type { ConfigProblem } from '../../errors.js';
 import { isAdminScope } from '../../store/records/admin-scopes.js';
 import { findScopeProblems } from '../clients/client-scopes.js';
@@ -6,7 +9,7 @@ import type { Directory } from '../directory.js';
 import { seedEntryId } from '../seed-ledger.js';
 import { type Seed, seedPath } from './schema.js';
 
-/** @param directory undefined: one that has nothing yet. @param existing without those of the seed. */
+/** @param directory undefined means an empty directory. @param existing scopes, without those of the seed. */
 export async function findSeedScopeProblems(
   directory: Directory | undefined,
   { clients = [], apiResources = [] }: Seed,
@@ -14,7 +17,7 @@ export async function findSeedScopeProblems(
 ): Promise<readonly ConfigProblem[]> {
   const all = new Set([...existing, ...apiResources.flatMap(({ scopes }) => scopes)]);
   const ofClients = clients.map(async ({ id, allowedScopes: wanted = [] }, index) => {
-    // What there is to administer, extensions say later.
+    // Extensions add the scopes of the admin API later.
     const allowedScopes = directory ? wanted : wanted.filter((scope) => !isAdminScope(scope));
     const grantable = await withScopesOf(directory, id, allowedScopes, all);
     return findScopeProblems(allowedScopes, grantable).map(({ path, ...problem }) => ({
@@ -25,7 +28,7 @@ export async function findSeedScopeProblems(
   return (await Promise.all(ofClients)).flat();
 }
 
-/** The scopes that the client has, got from a seed before, or can get now. */
+/** Returns the scopes that the client has, got from a seed before, or may get now. */
 export async function scopesThatMean(
   directory: Directory,
   id: string,

@@ -1,8 +1,8 @@
 /**
- * Seeds: records that a host declares, brought about at the start.
+ * Seeds: records that a host declares, created at the start.
  *
- * `schema` and `problems` refuse a wrong seed before anything is written. The ledger remembers what seeds made, so that a later run leaves alone what
- * others changed or removed meanwhile (`changes`, `run`). `tenant` applies a tenant with its persons.
+ * `schema` and `problems` refuse an invalid seed before anything is written. The ledger remembers the records that seeds created, so that a
+ * later run does not touch records that others changed or removed since (`changes`, `run`). `tenant` applies a tenant with its persons.
  */
 
 import { ConfigError } from '../../errors.js';
@@ -26,10 +26,10 @@ import { applyLinks, applyTenant, type Parts } from './tenant.js';
 export type { Seed } from './schema.js';
 
 /**
- * Makes the records of the seed that no seed made before, and changes those that a seed made and nobody touched since (`seed.mode`). It removes no
- * record, and brings no removed one back. Safe to run again, and on many nodes at once. Without a seed it begins the ledger, so that a later seed
- * knows that there was no record.
- * @throws ConfigError, before anything is written, with the path of every value that is wrong.
+ * Creates the records of the seed that no seed created before, and changes records that a seed created and nobody has changed since
+ * (`seed.mode`). It removes no record, and restores no removed one. Several runs, and concurrent runs on many nodes, are safe. Without a
+ * seed, it starts the ledger, so that a later seed knows that no record existed.
+ * @throws ConfigError, before anything is written, with the path of every invalid value.
  */
 export async function applySeed(
   given: Directory,
@@ -56,7 +56,7 @@ export async function applySeed(
   const run = await createSeedRun(directory.seedLedger, mode);
   const parts: Parts = { directory, run, ids, tenants };
 
-  // Policies of tenants may name them.
+  // Policies of tenants may name these records.
   for (const piece of ofExtensions) await run.apply(piece);
   for (const permission of permissions) await run.apply(permissionPiece(parts, permission));
   for (const tenant of tenants) await applyTenant(parts, tenant);
@@ -122,10 +122,10 @@ async function withScopesThatMean<C extends NonNullable<Seed['clients']>[number]
   return allowedScopes ? { ...client, allowedScopes: await scopesThatMean(directory, id, allowedScopes, scopes) } : client;
 }
 
-/** Members with the values that give a right. */
+/** Members whose value grants a right, with that value. */
 const rights: ReadonlySet<string> = new Set(['trustedLoginHint true', 'introspects all', 'impersonation allow']);
 
-/** The patch without the rights that a seed gives only to what a seed made, because the maker of a record may have a secret of it. */
+/** Returns the patch without rights, unless a seed created the record. The creator of another record may know its secret. */
 async function withoutRights(
   { directory, run }: Parts,
   collection: 'clients' | 'apiResources',
@@ -171,7 +171,7 @@ async function withoutUnvouched(
   };
 }
 
-/** A secret that a seed gave once is not given again: an older release that starts once more must not undo a rotation. */
+/** Returns the secret, unless a seed gave it before. An older release that restarts must not undo a rotation. */
 const secretOf = <R extends Client | ApiResource>(
   secret: string,
   { now }: Pick<SeedLedger, 'now'>,
@@ -185,7 +185,7 @@ const secretOf = <R extends Client | ApiResource>(
   set: rotate,
 });
 
-/** The fields with the ids of tenants in the place of the names that the seed gives. */
+/** Returns the fields with the ids of tenants in place of the names in the seed. */
 function withTenantIds<Fields extends { allowedTenants?: readonly string[]; adminTenants?: readonly string[] }>(
   { tenants, ids }: Parts,
   given: Fields,

@@ -1,4 +1,6 @@
-/** A tenant of a seed with all that belongs to it: subsidiaries, groups, persons, their users, and the links between users. */
+/**
+ * A tenant of a seed with everything that belongs to it: subsidiaries, groups, persons, their users, and the account links between users.
+ */
 import { IdpError } from '../../errors.js';
 import { personDefaults } from '../../store/records/persons.js';
 import type { Group, Person, Subsidiary, Tenant, User } from '../../store/records/records.js';
@@ -40,7 +42,7 @@ export async function applyTenant(parts: Parts, tenant: SeedTenant): Promise<voi
 
 type InTenant<Name extends 'subsidiaries' | 'groups' | 'persons'> = NonNullable<SeedTenant[Name]>[number];
 
-/** The record, unless it is of another tenant. */
+/** Returns the record, unless it belongs to another tenant. */
 const ofTenant = async <R extends { readonly tid: string }>(tid: string, lookup: Promise<R | undefined>): Promise<R | undefined> => {
   const record = await lookup;
   return record?.tid === tid ? record : undefined;
@@ -83,7 +85,7 @@ async function groupPiece({ directory, run, ids }: Parts, tid: string, group: In
       const { permissionIds: before } = await groups.require(recordId);
       const added = { tid, permissionIds: wanted.filter((one) => !before.includes(one)) };
       const privileges = directory.privileges.ofGroups([added]).flatMap(({ permissionId }) => permissionId ?? []);
-      // Somebody without the permission may have put the members there.
+      // An administrator without the permission may have added the members.
       const isGiven = privileges.length === 0 || (isMade && !(await directory.seedLedger.hasMembersOfOthers(recordId)));
       const refused = isGiven ? [] : privileges;
       for (const item of refused) run.withhold('groups', id, `permission ${item}`, isMade ? { field: 'permissionIds', item } : undefined);
@@ -125,7 +127,7 @@ async function applyPerson(parts: Parts, tenant: SeedTenant, person: SeedPerson)
     }),
   });
   if (made === undefined || user === undefined) return;
-  // A person that somebody else made gets no user of the seed, because links for the user would go to an address that the maker of the person wrote.
+  // If another actor created the person, the seed adds no user, because links for the user would go to an address that this actor wrote.
   if (made.user || run.isMade('persons', id)) await applyUser(parts, tenant, made.id, user);
 }
 
@@ -135,7 +137,7 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
   const tid = ids.tenant(tenant);
   const { groups, users } = directory.forTenant(tid);
   const { id: _, linkedTo, devPassword, groups: names, status: said, ...given } = user;
-  // A user with a password or a parent is meant to sign in. After the creation the status is up to administrators.
+  // A user with a password or a parent should be able to sign in. After the creation, administrators decide the status.
   const status = said ?? (devPassword === undefined && linkedTo === undefined ? 'invited' : 'active');
   const fields = { ...given, userName: user.userName.trim() };
   const id = ids.user(tid, user);
@@ -148,12 +150,12 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
     const groupId = entryId && run.recordId('groups', entryId);
     const group = ofSeed ? groupId && (await groups.get(groupId)) : await groups.findByName(name);
     if (!group) return undefined;
-    // Members of a group that somebody else made are up to its administrators.
+    // If another actor created the group, its administrators decide about its members.
     if (entryId && run.isMade('groups', entryId)) return group;
     run.withhold('users', id, `group ${name}`);
     return undefined;
   }
-  /** A user that somebody else made gets no privileges from a seed. */
+  /** Whether a user of the seed may get the group. A user that another actor created gets no privileges from a seed. */
   async function mayGet(groupId: string): Promise<boolean> {
     if ((await privileges.ofGroupIds({ tid, groupIds: [groupId] })).length === 0) return true;
     run.withhold('users', id, `group ${groupId}`);
@@ -168,7 +170,7 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
     async find(recordId) {
       const row = await seedLedger.record<Person>('persons', personId);
       if (row?.tid !== tid || !row.user || (recordId !== undefined && row.user.id !== recordId)) return undefined;
-      // A seed has no vouchers as input, so they are not compared.
+      // A seed cannot state vouchers, so vouchers are not compared.
       return { ...row.user, externalIdentities: row.user.externalIdentities.map(({ idp, subject }) => ({ idp, subject })) };
     },
     create: () => users.create(personId, { ...fields, id, status, ...(groupIds && { groups: { ids: groupIds } }) }),
@@ -194,12 +196,12 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
   });
 }
 
-/** The records of the names. A record may have been removed meanwhile, so its name is left out. */
+/** Returns the records of the names. A name whose record was removed in the meantime is left out. */
 async function existing<R>(names: readonly string[], find: (name: string) => Promise<R | undefined>): Promise<R[]> {
   return (await Promise.all(names.map(find))).flatMap((record) => record ?? []);
 }
 
-/** The parent that the seed links a user to. */
+/** Returns the parent that the seed links a user to. */
 function linkOf({ directory, run, ids, tenants }: Parts, { userName, tenant: name }: NonNullable<SeedUser['linkedTo']>) {
   const tenant = tenants.find((one) => one.name === name);
   if (tenant === undefined) return undefined;
@@ -215,7 +217,7 @@ function linkOf({ directory, run, ids, tenants }: Parts, { userName, tenant: nam
   };
 }
 
-/** Links users to their parents. To be called when all tenants of the seed are applied. */
+/** Links users to their parents. Call it after all tenants of the seed are applied. */
 export async function applyLinks(parts: Parts, tenant: SeedTenant): Promise<void> {
   const { directory, run, ids } = parts;
   const tid = ids.tenant(tenant);
@@ -230,13 +232,16 @@ export async function applyLinks(parts: Parts, tenant: SeedTenant): Promise<void
   }
 }
 
-/** Returns false where account links that somebody else made, a privilege, or the policy of a tenant prevent the account link. */
+/** Returns false if account links of another actor, a privilege, or the policy of a tenant prevent the account link. */
 function unlessLinked(error: unknown): false {
   if (IdpError.is(error, 'already_linked', 'link_chain', 'link_same_tenant', 'link_not_allowed', 'link_privileged')) return false;
   throw error;
 }
 
-/** Fails if a sign-in method of the seed is missing, because somebody else took the id of its record. Without the method, the policy would be different. */
+/**
+ * Fails if a sign-in method of the seed is missing, because another actor took the id of its record. Without the method, the policy would
+ * be different.
+ */
 function unlessMethodIsMissing(error: unknown): never {
   const isMethod = IdpError.is(error, 'invalid_record') && String(error.details.path).startsWith('/signIn/methods/');
   throw isMethod ? new IdpError('conflict', { path: error.details.path }, { cause: error }) : error;
