@@ -5,10 +5,10 @@ import type { CollectionName } from '../store/records/collections.js';
 import type { PendingEvent } from '../store/records/records.js';
 import type { DirectoryContext } from './context.js';
 
-/** A collection that reads rows through the caches, and tells the caches of each write. */
+/** A collection that reads rows through the caches, and invalidates the caches at each write. */
 export interface CachedCollection<R extends Row> {
   get(id: string): Promise<R | undefined>;
-  /** The row, if the caches have it. */
+  /** Returns the row, if the caches have it. */
   peek(id: string): R | undefined;
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<R>;

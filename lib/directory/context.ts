@@ -48,40 +48,45 @@ export interface Collections {
   readonly removals: CheckedCollection<Removal>;
 }
 
-/** What people can prove here. */
+/** Sign-in methods of the instance. */
 export interface SignInMeans {
-  /** Whether a second factor can be asked for. */
+  /** Whether the instance can ask for a second factor. */
   readonly hasSecondFactor: boolean;
-  /** Whether a name in `signIn.methods` of a tenant, or of any, stands for something; a promise only if it has to be looked up. */
+  /**
+   * Whether a name in `signIn.methods` of a tenant, or of any tenant, is a sign-in method that exists; a promise only if it has to be
+   * looked up.
+   */
   offers(method: string, tid?: string): boolean | Promise<boolean>;
 }
 
-/** What clients may be registered with beyond the service's own. */
+/** Client metadata that is allowed in addition to the service's own, and further checks of clients. */
 export interface ClientRules {
-  /** Whether a host may have names of its own (`extraClientMetadata` by `configure`). Likely misspellings are refused even so. */
+  /**
+   * Whether a host may have metadata names of its own (`extraClientMetadata` by `configure`). Likely misspellings are refused nevertheless.
+   */
   readonly ownMetadata: boolean;
   /** Grant types of extensions. @default none */
   readonly grantTypes?: ReadonlySet<string>;
-  /** Beginnings of ids that applications of extensions have. @default none */
+  /** Prefixes of the ids of applications that extensions serve. @default none */
   readonly takenPrefixes?: readonly string[];
-  /** Whether a `postRegistrationUri` is https. @default false: or http at a loopback address */
+  /** Whether a `postRegistrationUri` must be https. @default false: http at a loopback address is allowed too */
   readonly isProduction?: boolean;
-  /** Client metadata of extensions: what the value should be instead, or undefined. @default none */
+  /** Client metadata of extensions. Each check returns what the value should be instead, or undefined. @default none */
   readonly addedMetadata?: ReadonlyMap<string, (value: unknown) => string | undefined>;
-  /** What a URL should be instead of one that the service may not call. @default it may call all */
+  /** Returns the expected URL instead of one that the service must not call. @default the service may call all URLs */
   readonly fetchProblem?: (url: string) => string | undefined;
-  /** What oidc-provider finds wrong with a client, by its own schema. @default nothing */
+  /** Returns the problems that oidc-provider's own schema finds in a client. @default none */
   readonly problemsOfSchema?: (client: Client) => readonly InputProblem[];
   /** Whether FAPI 2.0 applies to all clients, so that no response to an API resource is signed by RS256. @default false */
   readonly isFapiOfAll?: boolean;
-  /** What extensions find wrong with metadata as a whole, by the name of the member. @default nothing */
+  /** Returns the problems that extensions find in metadata as a whole, by the name of the member. @default none */
   readonly problemsOfMetadata?: (metadata: Client['metadata']) => Readonly<Record<string, string>>;
 }
 
 /** A permission of an account, in the tenant of the account. */
 export interface Privilege {
   readonly tid: string;
-  /** Absent if the record cannot be read. No caller holds such a privilege. */
+  /** Id of the permission. Absent if the record cannot be read. No caller holds such a privilege. */
   readonly permissionId?: string;
 }
 
@@ -99,7 +104,7 @@ export interface Authority {
 /** Origin of the vouchers for means that the services write: the authority of an administrator of the admin API at that time, or a known voucher. */
 export type Vouching = Authority | Voucher;
 
-/** What every service of the directory is made from. */
+/** Dependencies that all services of the directory share. */
 export interface DirectoryContext extends ClientRules {
   readonly collections: Collections;
   readonly caches: Pick<Caches, 'rows' | 'over' | 'watch' | 'changed'>;
@@ -107,23 +112,23 @@ export interface DirectoryContext extends ClientRules {
   /** The time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly withCutoff: WithCutoff;
-  /** Who makes the changes, for events that are raised when a change is complete. */
+  /** Actor of the changes, for events that are raised when a change is complete. */
   readonly by: Attribution;
   readonly vouching: Vouching;
   /** Whether a permission is one of the admin API, or counts as one. */
   readonly isPrivileged: (permissionId: string) => boolean;
-  /** Scopes that exist whatever API resources there are. */
+  /** Scopes that exist independently of API resources. */
   readonly identityScopes: ReadonlySet<string>;
-  /** The API resource of the service itself, the admin API. It has no record, so nobody changes it. */
+  /** The API resource of the service itself, the admin API. It has no record, so no caller can change it. */
   readonly ownApi: (() => ApiResource) | undefined;
-  /** Characters of a secret that a host brings, at least. */
+  /** Minimum number of characters of a secret that a host sets itself. */
   readonly ownSecretLength: number;
   readonly means: SignInMeans;
   readonly idpNames: IdpNames;
   readonly sharedIds: SharedIds;
   readonly removedUserIds: RemovedUserIds;
   readonly nationalIds: NationalIds;
-  /** Whether all rows of the collection have the members that lists are made by. */
+  /** Whether all rows of the collection have the members that lists need. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
 }
 
@@ -150,7 +155,7 @@ export const openedCollections = (store: CheckedDirectory): Collections => ({
 /** The sign-ins that a change invalidates: those of a user, by `oid`, or those of all users of a tenant. */
 export type SignInCutoff = { readonly oid: string } | { readonly tid: string; readonly after?: string };
 
-/** From when on sign-ins count again, for a record that is written by such a change. */
+/** Returns the time from which sign-ins are valid again, for a record that such a change writes. */
 export type NextNotBefore = (record: { readonly notBefore?: Date }) => Date;
 
 /**
@@ -158,13 +163,13 @@ export type NextNotBefore = (record: { readonly notBefore?: Date }) => Date;
  */
 export type WithCutoff = <T>(cutoff: SignInCutoff, change: (nextNotBefore: NextNotBefore) => Promise<T>) => Promise<T>;
 
-/** A person who was erased, or lost their user: by ids alone, because it is kept until everything was forgotten. */
+/** A person who was erased, or whose user was removed. Holds ids alone, because it is stored until all data of the person is removed. */
 export interface ForgottenPerson {
   readonly tid: string;
   readonly personId: string;
   readonly userId?: string;
-  /** Credentials beside those of the user's id. */
+  /** Ids of credentials in addition to the user's own id. */
   readonly credentialIds?: readonly string[];
-  /** Whether the user alone is gone. */
+  /** Whether only the user was removed. */
   readonly keepsPerson?: boolean;
 }

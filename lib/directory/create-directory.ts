@@ -144,7 +144,7 @@ const leaseOf =
   (milliseconds: number) =>
     lease(work, undefined, milliseconds);
 
-/** Creates the work on stored rows: events, deliveries, and the members that lists are made by. */
+/** Creates the background work on stored rows: events, deliveries, and the completion of the members that lists need. */
 function createBackground(options: DirectoryOptions, collections: Collections) {
   const { store, logger, issuer, backOff, now = nodeTime, eventSources = [], eventRetention = Number.POSITIVE_INFINITY } = options;
   const records = collections.events;
@@ -195,7 +195,7 @@ function createContext(
   };
 }
 
-/** Creates the services over accounts of all tenants, with what can end a sign-in. */
+/** Creates the services for accounts of all tenants, and what can end a sign-in. */
 function createAccountServices(
   { caches, logger, hasher = createPasswords(), passwordRules = {}, privileged }: DirectoryOptions,
   context: DirectoryContext,
@@ -305,7 +305,7 @@ async function unreadableRecord(
   return leftOut && { ...leftOut, malformed: readablePartOf(row, {}, all.wrongPath)?.malformed ?? [leftOut.path] };
 }
 
-/** The collections with the readable part of the row in the place of the row, past the caches. */
+/** Returns the collections with the readable part of a damaged row in place of the row, without caches. */
 function showing({ collections, caches }: DirectoryContext, row: DamagedRow): Pick<DirectoryContext, 'collections' | 'caches'> {
   const name = row.collection as keyof Collections;
   const rows = withDamaged(collections[name] as unknown as CheckedCollection<Row>, row, () => caches.changed(name));
@@ -329,7 +329,7 @@ interface ServiceParts
   readonly exportOf: PersonExports['of'];
 }
 
-/** The services whose writes raise events. They have no caches of their own, because there is a set of them for each request. */
+/** Creates the services whose writes raise events. They have no caches of their own, because each request has its own set of them. */
 function createServices(context: DirectoryContext, parts: ServiceParts) {
   const { issuer, credentials, privileges, accounts, meansSources, personRemovalOver, exportOf, ...ofInvitations } = parts;
   const tenants = createTenants(context);

@@ -1,4 +1,4 @@
-/** The directory as others see it: the durable records, and the rules over them. */
+/** The directory's interface: the durable records, and the rules for them. */
 import type { Attribution } from '../events.js';
 import type { Logger } from '../logger.js';
 import type { Row } from '../store/directory-store.js';
@@ -49,15 +49,15 @@ import type { Subsidiaries } from './tenants/subsidiaries.js';
 import type { Tenants } from './tenants/tenants.js';
 
 export interface DirectoryOptions {
-  /** Opened, with the collections of `lib/store/records/collections.ts`. */
+  /** The opened store, with the collections of `lib/store/records/collections.ts`. */
   readonly store: CheckedDirectory;
   readonly caches: DirectoryContext['caches'];
   readonly sealer: Sealer;
   /** @default scrypt */
   readonly hasher?: Passwords;
-  /** Passwords that nobody may choose. @default the service's own rules */
+  /** Rules by which passwords are refused. @default the service's own rules */
   readonly passwordRules?: PasswordRulesOptions;
-  /** Takes or renews the right to a piece of work, or gives it back (0 ms); false while another holder has it. @param holder by default this node */
+  /** Takes, renews or gives back (0 ms) a lease; false while another holder has it. @param holder by default this node */
   readonly lease: (work: string, holder?: string, ms?: number) => Promise<boolean>;
   /** The time that all nodes share, in milliseconds since the epoch. @default this process's */
   readonly now?: () => number;
@@ -66,35 +66,35 @@ export interface DirectoryOptions {
   readonly issuer: string;
   /** Milliseconds before a listener's second attempt, third …; @default 1, 5, 25 and 125 seconds */
   readonly backOff?: readonly number[];
-  /** Seconds that events are kept. @default for good */
+  /** Seconds that events are stored. @default forever */
   readonly eventRetention?: number;
-  /** Characters of a secret that a host brings for a client or an API resource, at least. @default 1 */
+  /** Minimum number of characters of a secret that a host sets for a client or an API resource. @default 1 */
   readonly ownSecretLength?: number;
   /** Scopes of the protocol and of all claim sets. */
   readonly identityScopes: ReadonlySet<string>;
-  /** The API resource of the service itself. It is not asked for before the first request or seed. @default none */
+  /** The API resource of the service itself. It is not called before the first request or seed. @default none */
   readonly ownApi?: () => ApiResource;
-  /** Collections of others whose rows have events in them. */
+  /** Collections outside the directory whose rows have events in them. */
   readonly eventSources?: readonly string[];
-  /** Erases what others keep of a person who is erased, or of a user who is removed; called until it succeeds. */
+  /** Erases data outside the directory of a person who is erased, or of a user who is removed. Called until it succeeds. */
   readonly erase?: ((person: ForgottenPerson) => Promise<void>) | undefined;
   /** Milliseconds after which no request still writes to a tenant that it found before the removal. @default 5000 */
   readonly settledMs?: number;
-  /** Removes what others keep of a tenant; called until it succeeds. */
+  /** Removes data of a tenant outside the directory. Called until it succeeds. */
   readonly removeRows?: (tid: string) => Promise<void>;
-  /** What clients may be registered with beyond the service's own. @default nothing */
+  /** Client metadata that is allowed in addition to the service's own, and further checks. @default none */
   readonly clientRules?: ClientRules;
-  /** What there is for invitations. @default no mail, no personal accounts, 24 hours, and links below the issuer */
+  /** Options of invitations. @default no mail, no personal accounts, 24 hours, and links below the issuer */
   readonly invitations?: InvitationRules;
-  /** Links that are mailed. @default an hour for a reset, a day for a proof, below the issuer */
+  /** Options of mailed links. @default an hour for a reset, a day for a proof, below the issuer */
   readonly recovery?: RecoveryRules;
-  /** What people can prove. @default passwords, and no second factor */
+  /** Sign-in methods of the instance. @default passwords, and no second factor */
   readonly means?: SignInMeans;
-  /** Permissions that count as those of the admin API do. @default none */
+  /** Permissions that are treated like those of the admin API. @default none */
   readonly privileged?: readonly string[];
 }
 
-/** What the options say of links that reset a password, and of links that prove an address. */
+/** Options of links that reset a password, and of links that prove an address. */
 export interface RecoveryRules {
   readonly resetSeconds: number;
   readonly resetUrlOf: (token: string) => string;
@@ -103,7 +103,7 @@ export interface RecoveryRules {
   readonly stopUrlOf: (token: string) => string;
 }
 
-/** Services bound to one tenant. To them a record of another tenant does not exist. */
+/** Services bound to one tenant. Records of other tenants do not exist for them. */
 export interface TenantDirectory {
   readonly persons: Persons;
   readonly users: Users;
@@ -115,7 +115,7 @@ export interface TenantDirectory {
   readonly invitations: Invitations;
 }
 
-/** Where a record is. */
+/** Location of an unreadable record. */
 export interface UnreadableRecord extends LeftOutRow {
   /** JSON Pointers to the malformed parts: {@link path} is the first. */
   readonly malformed: readonly string[];
@@ -137,28 +137,29 @@ export interface Directory {
   readonly clients: Clients;
   readonly apiResources: ApiResources;
   readonly authenticate: Authenticate;
-  /** A promise only if they are not at hand. */
+  /** Returns the scopes of API resources; a promise only if the cache lacks them. */
   apiScopes(): ApiScopes | Promise<ApiScopes>;
-  /** Code challenge methods that some client may use; a promise only if they are not at hand. */
+  /** Returns the code challenge methods that any client may use; a promise only if the cache lacks them. */
   pkceMethods(): readonly string[] | Promise<readonly string[]>;
   readonly consents: Consents;
-  /** The only way to persons and users, but for {@link accounts}. */
+  /** Returns the services of a tenant. Persons and users are reachable only by them, and by {@link accounts}. */
   forTenant(tid: string): TenantDirectory;
   /**
-   * The same services, whose events tell who makes the changes: for one request, or one piece of work.
-   * @param vouching voucher of the links and identities that the services write. @default unchanged; the operator at first
-   * @throws IdpError `invalid_record` for what no event can carry.
+   * Returns the same services, whose events name the actor of the changes: for one request, or one job.
+   * @param vouching voucher of the links and identities that the services write. @default unchanged; initially the operator
+   * @throws IdpError `invalid_record` for an attribution that no event can carry.
    */
   as(by: Attribution, vouching?: Vouching): Directory;
-  /** Returns what is wrong with a readable row. @internal */
+  /** Returns the problem of a readable row. @internal */
   problemOf(collection: string, row: Row): Promise<ProblemOfRow | undefined>;
   /**
-   * Returns what is wrong with an unreadable record, or with one that refers to a missing record. Undefined for a sound record, and if the record does not exist.
+   * Returns the problem of an unreadable record, or of a record that refers to a missing record. Undefined for a sound record, and if the
+   * record does not exist.
    */
   unreadable(record: RecordName): Promise<UnreadableRecord | undefined>;
   /**
-   * The same services, which find the readable part of one unreadable record: for its removal, or for a change that repairs its malformed members. Let only
-   * callers use it who may do so whatever the malformed members were.
+   * Returns the same services, which find the readable part of one unreadable record: for its removal, or for a change that repairs its
+   * malformed members. Only callers who may do so with any value of the malformed members may use it.
    */
   overDamaged(record: DamagedRow): Directory;
   readonly accounts: Accounts;
@@ -183,15 +184,15 @@ export interface Directory {
   readonly passwordResets: PasswordResets;
   /** Proofs of e-mail addresses of all tenants, for the pages of their links. */
   readonly emailProofs: EmailProofs;
-  /** @internal for `applySeed`. */
+  /** @internal for `applySeed` */
   readonly seedLedger: SeedLedger;
-  /** @internal for `applySeed`: those that clients can be allowed now, past every cache. */
+  /** Returns the scopes that clients may be allowed now, past every cache. @internal for `applySeed` */
   existingScopes(): Promise<ReadonlySet<string>>;
-  /** @internal for the protocol, which keeps the sign-ins. */
+  /** @internal for the protocol, which stores the sign-ins */
   readonly onSignInCutoff: OnSignInCutoff;
   readonly events: Events;
   readonly eventFeed: EventFeed;
-  /** @internal for those who keep something of persons elsewhere. */
+  /** @internal for other owners of data about persons */
   readonly onPersonExport: OnPersonExport;
   readonly outbox: Pick<Outbox, 'start'>;
   /** @internal */
@@ -200,6 +201,6 @@ export interface Directory {
   readonly tenantRemoval: Pick<TenantRemoval, 'start'>;
   /** @internal */
   problems(): readonly HealthProblem[];
-  /** Dispatches the events that are left, and waits for deliveries under way. */
+  /** Dispatches the remaining events, and waits for deliveries under way. */
   close(): Promise<void>;
 }

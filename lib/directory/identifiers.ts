@@ -7,26 +7,26 @@ import { normalForm } from '../text/normal-form.js';
 
 export const newId = (): string => v7();
 
-/** An id that sorts by the given instant. */
+/** Returns a new id that sorts by the given instant. */
 export const newIdAt = (instant: Date): string => v7({ msecs: instant.getTime() });
 
-/** The time in an id, in milliseconds since the epoch; undefined for an id without one. @see RFC 9562 §5.7 */
+/** Returns the time in an id, in milliseconds since the epoch; undefined for an id without a time. @see RFC 9562 §5.7 */
 export const instantOfId = (id: string): number | undefined =>
   validate(id) && version(id) === 7 ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined;
 
-/** An id that no user has. It stands in for users that are missing, so that a look-up takes the same time for a name that nobody has. */
+/** An id that no user has. It stands in for missing users, so that a look-up takes the same time for an unknown name. */
 export const NO_USER = '00000000-0000-0000-0000-000000000000';
 
 export const isId = (id: string): boolean => validate(id);
 
-/** An explicit id as it is kept, or a new one. @throws IdpError `invalid_record` for one that is no UUID. */
+/** Returns a given id in its stored form, or a new id. @throws IdpError `invalid_record` for an id that is not a UUID. */
 export function idFor(given: string | undefined): string {
   if (given === undefined) return newId();
   if (!isId(given)) throw new IdpError('invalid_record', { path: '/id', expected: 'a UUID' });
   return given.toLowerCase();
 }
 
-/** A user name as it is compared. */
+/** Returns a user name in its form for comparison. */
 export const userNameKey = comparedAddress;
 
 /** Returns whether the text, such as an e-mail address, is the user's name. */

@@ -12,15 +12,15 @@ import { isBlank, type TextKind, textProblem } from '../text/kinds.js';
 import { ownMember } from '../text/own-member.js';
 import { ADDRESS, inputSchema, TEXT_KIND } from '../text/schemas.js';
 
-/** A change: what is absent stays, `null` takes an optional member away. @see RFC 7396 */
+/** A change of a record: an absent member stays, `null` removes an optional member. @see RFC 7396 */
 export type Patch<Input> = {
   readonly [Key in keyof Input]?: Input[Key] | (undefined extends Input[Key] ? null : never);
 };
 
-/** Gets the record that a change is about to write over, and throws where another was expected. It may be called again. */
+/** Checks the record that a change is about to overwrite, and throws if the caller expected another. It may be called again. */
 export type CheckCurrent<R> = (current: R) => void;
 
-/** Thrown when another write came between the judgement and the write. */
+/** Signals that another write came between the check and the write. */
 const changed = new Error('the record changed');
 
 /**
@@ -61,12 +61,12 @@ export async function writeJudged<R extends Pick<Row, 'version'>, Result>(
   }
 }
 
-/** Members of a record, those with a default made optional: the members of the form that makes a record. */
+/** Members of a record in the form that creates it: members with a default are optional. */
 type WithDefaults<Members extends TProperties, Defaults> = {
   [Name in keyof Members]: Name extends keyof Defaults ? TOptional<Members[Name]> : Members[Name];
 };
 
-/** Returns the members of the form that makes a record: whatever has a default may be left out. */
+/** Returns the members of the form that creates a record. Members with a default are optional. */
 export const withDefaults = <Members extends TProperties, Defaults extends { readonly [Name in keyof Members]?: unknown }>(
   members: Members,
   defaults: Defaults,
@@ -75,7 +75,7 @@ export const withDefaults = <Members extends TProperties, Defaults extends { rea
     Object.entries(members).map(([name, schema]) => [name, Object.hasOwn(defaults, name) ? Type.Optional(schema) : schema]),
   ) as WithDefaults<Members, Defaults>;
 
-/** The schema of a {@link Patch} of what the other schema describes. */
+/** Returns the schema of a {@link Patch} for the other schema. */
 export function patchSchema(schema: TObject): TObject {
   const properties = Object.entries(schema.properties).map(([name, property]) => [
     name,
@@ -84,18 +84,18 @@ export function patchSchema(schema: TObject): TObject {
   return inputSchema(Object.fromEntries(properties));
 }
 
-/** What is expected in the place of a member that a schema does not have. */
+/** Expectation for a member that the schema does not have. */
 const UNKNOWN = 'no member of this name';
 
-/** Where a value is not as it should be. */
+/** Location of an invalid value, with the expected value. */
 export interface InputProblem {
   /** A JSON pointer. */
   readonly path: string;
-  /** Never the value. */
+  /** Expected value. It never repeats the given value. */
   readonly expected: string;
 }
 
-/** Problems that one answer tells, at most. */
+/** Maximum number of problems in one answer. */
 const MOST_PROBLEMS = 20;
 
 /**
@@ -117,7 +117,7 @@ export function problemsOf(schema: TSchema, value: unknown): readonly InputProbl
   for (const problemsOfRule of [formProblems(schema, value), textProblems(schema, value), unstorableParts(value)])
     for (const problem of problemsOfRule) {
       if (problems.length === MOST_PROBLEMS) return problems;
-      // Where a member is missing, typebox says next that it is no string.
+      // If a member is missing, typebox also reports that it is no string.
       if (!problems.some(({ path }) => path === problem.path)) problems.push(problem);
     }
   return problems;
@@ -135,13 +135,13 @@ export function problemsOf(schema: TSchema, value: unknown): readonly InputProbl
  */
 export function answerProblem(schema: TSchema, answer: unknown): InputProblem | undefined {
   const [first] = formProblems(schema, answer);
-  // The name of an unknown member is a value of the record.
+  // The name of an unknown member is a value of the record, so the path must not show it.
   return first?.expected === UNKNOWN ? { ...first, path: first.path.replace(/\/[^/]*$/, '') } : first;
 }
 
-/** Finds the next error only when it is asked for, because a large value can have thousands. */
+/** Yields errors on demand, because a large value can have thousands. */
 function* formProblems(schema: TSchema, value: unknown): Generator<InputProblem> {
-  // Much cheaper than a look for errors.
+  // This check is much cheaper than a search for errors.
   if (Value.Check(schema, value)) return;
   for (const { path, message } of schemaErrors(schema, value)) yield { path, expected: expectedOf(message) };
 }
@@ -156,7 +156,7 @@ function* withAlternatives(error: ValueError): Generator<ValueError> {
   const { anyOf } = error.schema as unknown as { readonly anyOf: readonly TSchema[] };
   const alternatives = anyOf
     .map((schema, index) => ({ schema, errors: error.errors[index] ?? [] }))
-    // Every text, number or object is wrong where null is right, and nobody sends null by mistake.
+    // If null is valid, every text, number or object would be reported as not null, and no caller sends null by mistake.
     .filter(({ schema }) => schema.type !== 'null');
   const meant = alternatives.length === 1 ? alternatives : alternatives.filter(({ schema }) => schema.type === jsonTypeOf(error.value));
   const [only] = meant;
@@ -207,7 +207,7 @@ function ofKind(kind: TextKind | 'opaque' | undefined, text: string, path: strin
 const withoutCharacter = ({ character, position }: NonNullable<ReturnType<typeof textProblem>>): string =>
   `a text without ${character}: remove the character at position ${position}`;
 
-/** Levels of objects and lists within each other. */
+/** Maximum levels of nested objects and lists. */
 const MOST_DEPTH = 32;
 
 /** Returns problems of values that JSON and stores cannot represent: texts with half of a character, and numbers that are not finite. */
@@ -234,7 +234,7 @@ function halfCharacter(text: string, path: string): readonly InputProblem[] {
   ];
 }
 
-/** typebox tells it in sentences: "Expected required property". */
+/** Returns the expectation in a sentence of typebox, such as "Expected required property". */
 export function expectedOf(message: string): string {
   if (message === `Expected kind '${ADDRESS}'`) return 'an e-mail address: a name, @ and a domain';
   if (message === 'Expected required property') return 'a value, which is required';
@@ -266,13 +266,13 @@ const phrases: readonly (readonly [found: RegExp, words: string])[] = [
   [/^string to match /, 'a string that matches '],
 ];
 
-/** @throws IdpError `invalid_record` that tells the path (a JSON pointer) and what was expected there, never the value. */
+/** @throws IdpError `invalid_record` with the path (a JSON pointer) and the expected value, never the given value. */
 export function checkInput(schema: TSchema, value: unknown): void {
   const [problem] = problemsOf(schema, value);
   if (problem) throw new IdpError('invalid_record', { ...problem });
 }
 
-/** @throws IdpError `invalid_record` for an accent colour that no text is readable on, and for an image address that no page can load. */
+/** @throws IdpError `invalid_record` for an accent colour on which no text is readable, and for an image address that no page can load. */
 export function checkBranding(given: Branding | null | undefined, path: string): void {
   const { accentColor, logoUri, faviconUri } = given ?? {};
   const refuse = (name: keyof Branding, expected: string | undefined): void => {
@@ -283,7 +283,7 @@ export function checkBranding(given: Branding | null | undefined, path: string):
     refuse(name as keyof Branding, uri === undefined || isImageAddress(uri) ? undefined : IMAGE_ADDRESS);
 }
 
-/** The fields of a new record. @param now the time that all nodes share */
+/** Returns the fields of a new record. @param now the time that all nodes share */
 export function newRecord<Fields extends object>(now: () => number, id: string, fields: Fields) {
   const at = new Date(now());
   return { ...fields, id, createdAt: at, updatedAt: at };
@@ -296,7 +296,7 @@ export const isRecord =
     row.createdAt.getTime() === createdAt.getTime();
 
 /**
- * The record with the patch applied. A patch that changes nothing returns the same object, so nothing is written.
+ * Returns the record with the patch applied. A patch that changes nothing returns the same object, so nothing is written.
  * @param now the time that all nodes share
  */
 export function patched<R extends Stored>(now: () => number, record: R, patch: Readonly<Record<string, unknown>>): R {
@@ -308,6 +308,6 @@ export function patched<R extends Stored>(now: () => number, record: R, patch: R
   return isDeepStrictEqual(next, { ...record }) ? record : ({ ...next, updatedAt: new Date(now()) } as unknown as R);
 }
 
-/** Without the members that are undefined: to a caller they are absent, to a store they would not be. */
+/** Returns the fields without undefined members. A caller treats these as absent; a store would not. */
 export const defined = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;

@@ -2,24 +2,24 @@ import { timingSafeEqual } from 'node:crypto';
 import { parse, stringify } from 'uuid';
 import type { Sealer } from '../store/sealer.js';
 
-/** One link of an invitation, a reset, a proof: with each that takes the place of another, the serial grows. */
+/** One mailed link of an invitation, a reset or a proof. Each link that replaces another has a higher serial. */
 export interface LinkRef {
   readonly id: string;
   readonly serial: number;
 }
 
-/** Links are made from the keys of the service when somebody needs one, so that none is kept. */
+/** Mailed links. They are derived from the service's keys when they are needed, so that no link is stored. */
 export interface MailedLinks {
-  /** The same each time. */
+  /** Returns the token of a link. The result is the same each time. */
   tokenOf(ref: LinkRef): string;
-  /** What a token is of; undefined for one that was not made here. */
+  /** Returns the link of a token; undefined for a token that this service did not create. */
   read(token: string): LinkRef | undefined;
 }
 
-/** `replaced`: a newer link took the place of this one. `unavailable`: the user can do nothing with it now. */
+/** `replaced`: a newer link replaced this one. `unavailable`: the user cannot use the link now. */
 export type LinkState = 'pending' | 'used' | 'replaced' | 'expired' | 'unavailable';
 
-/** What a user's record says of the newest link. */
+/** The newest link as the user's record has it. */
 interface NewestLink {
   readonly serial: number;
   readonly usedAt?: Date;
@@ -34,7 +34,7 @@ export function linkState({ serial }: LinkRef, newest: NewestLink, isUsable: boo
   return isUsable ? 'pending' : 'unavailable';
 }
 
-/** The pages of links, by what their links do. @param base the URL of the service's own pages. */
+/** Returns the URLs of the pages of links, by purpose. @param base the URL of the service's own pages. */
 export const linkPages = (base: string) => ({
   invitation: (token: string): string => `${base}/invitations/${token}`,
   reset: (token: string): string => `${base}/password/${token}`,
@@ -42,10 +42,10 @@ export const linkPages = (base: string) => ({
   stop: (token: string): string => `${base}/email/stop/${token}`,
 });
 
-/** The id, the serial, and a keyed hash of both. */
+/** Form of a token: the id, the serial, and a keyed hash of both. */
 const pattern = /^([\w-]{22})\.([1-9]\d{0,8})\.([\w-]{43})$/;
 
-/** @param purpose what its links do: a link of another purpose is none. */
+/** @param purpose of the links. A link of another purpose is invalid. */
 export function createMailedLinks({ hashes }: Pick<Sealer, 'hashes'>, purpose: string): MailedLinks {
   const secretsOf = ({ id, serial }: LinkRef) => hashes(purpose, JSON.stringify([id, serial]));
   return {
@@ -65,7 +65,7 @@ export function createMailedLinks({ hashes }: Pick<Sealer, 'hashes'>, purpose: s
   };
 }
 
-/** Undefined for bytes that are no UUID. */
+/** Returns undefined for bytes that are not a UUID. */
 function idOf(shortId: string): string | undefined {
   try {
     return stringify(Buffer.from(shortId, 'base64url'));

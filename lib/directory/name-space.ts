@@ -6,7 +6,7 @@ export interface HeldWrite<Written> {
   undo(): Promise<unknown>;
 }
 
-/** Names that records of several kinds share, in collections of their own: no two kinds have one name. */
+/** Names that records of several kinds share, in collections of their own. Two kinds never have the same name. */
 export interface NameSpace<Kind extends string> {
   /**
    * Writes a record that gets the name. If two kinds want one name at the same time, one gets it: no other kind gets the name for some
@@ -23,15 +23,18 @@ export type IdpNames = NameSpace<'connection' | 'client'>;
 /** Ids by which clients and API resources authenticate, and ids of users: the `sub` of a client's own token is the client's id. */
 export type SharedIds = NameSpace<'client' | 'apiResource' | 'user'>;
 
-/** Takes or renews the right to a name, or gives it back (0 ms); false while another kind has it. */
+/** Takes, renews or gives back (0 ms) the lease of a name; false while another kind has it. */
 export type NameLease = (work: string, holder: string, ms: number) => Promise<boolean>;
 
-/** Milliseconds: longer than a store may take for a write that timed out, and than a node remembers that a name was free. */
+/**
+ * Milliseconds that a name is held. This is longer than a store may take for a write that timed out, and than a node caches that a name was
+ * free.
+ */
 const HELD_MS = 5_000;
 
 /**
- * @param checks throws where another kind has the name in the store. The check runs before the name is held, while it is held, and after the write, because
- * a paused process may write after another kind held the name and wrote its record.
+ * @param checks throws if another kind has the name in the store. The check runs before the name is held, while it is held, and after the
+ * write. The last check is needed because a paused process may write after another kind held the name and wrote its record.
  */
 export function createNameSpace<Kind extends string>(
   space: string,

@@ -2,8 +2,8 @@
 export const MOST_SINGLE_READS = 20;
 
 /**
- * Reads the records of many keys. A few are read one by one; for more, all records are read by one call of the store, so that a long list in a request costs no
- * more reads than a short one.
+ * Reads the records of many keys. A few are read one by one. For more, one call of the store reads all records, so that a long list in a
+ * request costs no more reads than a short one.
  */
 export async function readMany<R>(
   keys: readonly string[],

@@ -1,4 +1,4 @@
-/** The forms of what callers give, for those who derive forms of their own: the admin API does. */
+/** Schemas of record input, for code that derives schemas of its own: the admin API does. */
 import { personDefaults, personMembers, userMembers } from '../store/records/persons.js';
 import { apiResourceInput } from './clients/api-resources.js';
 import { clientInput } from './clients/clients.js';
@@ -25,7 +25,7 @@ export const recordForms = {
   permission: permissionInput,
   client: clientInput,
   apiResource: apiResourceInput,
-  /** Members that callers write, as they are stored: required where a default fills them. */
+  /** Members that callers write, in their stored form: a member with a default is required. */
   members: { person: personMembers, user: userMembers },
   lists: {
     names: listQuerySchema,

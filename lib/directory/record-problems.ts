@@ -15,11 +15,11 @@ import { OF_INSTANCE } from './tenants/extension-collections.js';
  * The functions return a JSON Pointer to a reference to a missing record. An unreadable record is not missing, because `health()` names it itself.
  */
 export interface MissingReferences {
-  /** Any missing reference. */
+  /** Returns any missing reference. */
   of(collection: string, row: Row): Promise<string | undefined>;
   /**
-   * A missing reference because of which the services of the tenant do not find the record: the person or user of an invitation. Here, an unreadable person
-   * counts as missing, because its user cannot be read.
+   * Returns a missing reference because of which the services of the tenant do not find the record: the person or user of an invitation.
+   * Here, an unreadable person counts as missing, because its user cannot be read.
    */
   hiding(collection: string, row: Row): Promise<string | undefined>;
 }
@@ -51,7 +51,7 @@ export function createMissingReferences({ collections, caches }: Pick<DirectoryC
     const { tid } = row as { readonly tid?: unknown };
     if (typeof tid !== 'string') return undefined;
     const isOfExtension = !hasRowChecks(collection);
-    // Rows of extensions may belong to the instance. The rest of a removed one has no tenant.
+    // Rows of extensions may belong to the instance. The remainder of a removed row has no tenant.
     if (isOfExtension ? tid === '' || tid === OF_INSTANCE : !ofTenants.includes(collection)) return undefined;
     return (await hasTenant(tid)) ? undefined : '/tid';
   }
@@ -65,7 +65,7 @@ export function createMissingReferences({ collections, caches }: Pick<DirectoryC
   };
 }
 
-/** @param missingReference returns a JSON Pointer to a reference that leads nowhere. */
+/** @param missingReference returns a JSON Pointer to a reference to a missing record. */
 export function createRowProblems(
   { isKeyed }: Pick<DirectoryContext, 'isKeyed'>,
   missingReference: (collection: string, row: Row) => Promise<string | undefined>,
@@ -76,7 +76,7 @@ export function createRowProblems(
     if (pendingEvents.length > 0 && outbox === undefined) return '/outbox';
     if (!isKeyedCollection(collection)) return undefined;
     const stale = staleKey(collection, row);
-    // Until the completion is through, lists do without these indexes.
+    // Until the keys of all rows are complete, lists do not use these indexes.
     if (stale !== undefined && (await isKeyed(collection))) return `/${stale}`;
     return collection === 'persons' ? ofIdentities(row as Person) : undefined;
   }

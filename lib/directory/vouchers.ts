@@ -1,6 +1,7 @@
 /**
- * Vouchers: a voucher names the writer of a means by which a user signs in or joins a group, and the privileges that the writer held. A means opens an
- * account only while its voucher covers the privileges of the account, so a means from before a privilege was granted does not open the privilege.
+ * Vouchers: a voucher names the writer of a means by which a user signs in or joins a group, and the privileges that the writer held. A
+ * means opens an account only while its voucher covers the privileges of the account. So a means that is older than a privilege does not
+ * open it.
  *
  * A means without a voucher counts, because a row may have been written by another program.
  */
@@ -36,7 +37,7 @@ export const isAtLeast = (voucher: Voucher, other: Voucher): boolean =>
 const privilegesOf = ({ tids = [], permissionIds = [] }: Voucher): readonly Privilege[] =>
   tids.flatMap((tid) => permissionIds.map((permissionId) => ({ tid, permissionId })));
 
-/** Identities that are new get the voucher. Identities that were recorded before keep theirs. */
+/** Returns the identities. New ones get the voucher; identities that were recorded before keep theirs. */
 export const vouchedIdentities = (
   given: readonly ExternalIdentity[],
   before: readonly ExternalIdentity[],
@@ -78,8 +79,9 @@ export function withCredentialVoucher(user: User, { kind, id }: CredentialRef, v
 }
 
 /**
- * Returns the voucher of a means of many users after somebody vouched for it too. A voucher that covers the privileges stays. Otherwise the result covers no
- * privilege that neither writer held, and as many of the former voucher as one list of tenants and one of permissions can say.
+ * Returns the voucher of a means of many users after another administrator vouched for it too. A voucher that covers the privileges stays.
+ * Otherwise the result covers no privilege that neither writer held, and as many of the former voucher as one list of tenants and one of
+ * permissions can state.
  * @example
  * ```ts
  * import { raised, type Voucher } from 'tenant-idp/extension';
@@ -100,31 +102,33 @@ export function raised(former: Voucher | undefined, vouchedBy: Voucher, privileg
   return [ofSharedPermissions, inSharedTenants].find((one) => covers(one, privileges)) ?? vouchedBy;
 }
 
-/** A means that lets somebody in, or puts users into a group. */
+/** A means that signs a user in, or adds users to a group. */
 export interface Means {
-  /** `invitation`, `reset`, `identity`, `address`, `password` or `link` of a user; an extension has names of its own. */
+  /**
+   * Kind of the means: `invitation`, `reset`, `identity`, `address`, `password` or `link` of a user. Extensions have kinds of their own.
+   */
   readonly kind: string;
   readonly tid: string;
   readonly userId?: string;
-  /** Of an invitation, of the parent of an account link, or of the record that an extension keeps. */
+  /** Id of the invitation, of the parent of an account link, or of the record of an extension. */
   readonly id?: string;
   readonly idp?: string;
   readonly subject?: string;
-  /** An e-mail address, to which the links of “Forgotten password?” go. */
+  /** An e-mail address that gets the links of “Forgotten password?”. */
   readonly address?: string;
 }
 
 /** A means with its voucher, as it was read. */
 export interface VouchedMeans extends Means {
   readonly vouchedBy?: Voucher | undefined;
-  /** Changes with each write of the record behind the means, where the other members do not say all that the means does. */
+  /** Changes with each write of the record behind the means, if the other members do not describe the means completely. */
   readonly revision?: string;
 }
 
-/** Whether a means is still as it was listed. */
+/** Whether a means is unchanged since it was listed. */
 const isListed = (means: VouchedMeans, listed: readonly VouchedMeans[]): boolean => listed.some((one) => isDeepStrictEqual(one, means));
 
-/** Changes with each new link, and with each fetch of a link, because somebody else may have the link then. */
+/** Returns a text that changes with each new link and with each fetch of a link, because then somebody else may have the link. */
 const revisionOf = ({ serial, fetches = 0 }: { readonly serial: number; readonly fetches?: number }): string => `${serial}.${fetches}`;
 
 /** Returns the address of a person as a means. */
@@ -153,7 +157,7 @@ export function meansOf(person: PersonWithUser, now: number): readonly VouchedMe
   ];
 }
 
-/** Returns the person with the given voucher on each means that is still as it was listed. @param now as {@link meansOf} has it */
+/** Returns the person with the given voucher on each means that is unchanged since it was listed. @param now as {@link meansOf} has it */
 export function withVoucher(person: PersonWithUser, listed: readonly VouchedMeans[], vouchedBy: Voucher, now: number): PersonWithUser {
   const confirmed = meansOf(person, now).filter((means) => isListed(means, listed));
   const isConfirmed = (members: Partial<Means>): boolean => confirmed.some((means) => isDeepStrictEqual({ ...means, ...members }, means));
