@@ -59,7 +59,7 @@ export interface ApiResources {
   find(page?: Page): Promise<readonly ApiResource[]>;
   /** @throws IdpError `invalid_request`, `invalid_cursor`. */
   list(query?: StatusQuery): Promise<Listed<ApiResource>>;
-  /** @throws IdpError `not_found`, `invalid_record`; `conflict` when a scope has another owner. */
+  /** @throws IdpError `not_found`, `invalid_record`; `conflict` when another API resource has a scope. */
   update(id: string, patch: Patch<ApiResourceFields>, check?: CheckCurrent<ApiResource>): Promise<ApiResource>;
   /** @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;

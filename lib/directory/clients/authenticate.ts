@@ -18,9 +18,9 @@ export const createAuthenticate =
   };
 
 /**
- * Returns why a client or an API resource did not authenticate; undefined without a record of this id. The text is for the log, because the answer must not tell
- * which part is wrong. The caches have what `authenticate` looked up, so the store is not read again.
- * @param secret absent: the request had none
+ * Returns why a client or an API resource did not authenticate; undefined without a record of this id. The text is for the log, because the
+ * answer must not say which part is wrong. `authenticate` filled the caches, so the store is not read again.
+ * @param secret absent if the request had none
  */
 export async function explainRefusal(
   { clients, apiResources }: { readonly clients: Pick<Clients, 'get'>; readonly apiResources: Pick<ApiResources, 'get'> },

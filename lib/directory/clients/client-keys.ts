@@ -30,7 +30,7 @@ export function isUsableKey(key: unknown): key is JsonWebKey {
   }
 }
 
-/** Types of keys by the beginning of the algorithms that use them. @see RFC 7518 §3.1, §4.1 */
+/** Types of keys by the prefix of the algorithms that use them. @see RFC 7518 §3.1, §4.1 */
 const typesByAlgorithm: readonly (readonly [algorithm: RegExp, types: readonly string[]])[] = [
   [/^(?:RS|PS)\d/, ['RSA']],
   [/^ES\d/, ['EC']],
@@ -41,7 +41,7 @@ const typesByAlgorithm: readonly (readonly [algorithm: RegExp, types: readonly s
 const encrypted = /^(?:id_token|userinfo|introspection|authorization)_encrypted_response_alg$/;
 const signed = /^(?:request_object|token_endpoint_auth|backchannel_authentication_request)_signing_alg$/;
 
-/** Returns the member of the metadata that needs a key which the set does not have. */
+/** Returns the member of the metadata that needs a key which the set lacks. */
 function unmetNeed(metadata: Client['metadata'], keys: readonly JsonWebKey[]): string | undefined {
   const fits = (key: JsonWebKey, use: string, algorithm: unknown): boolean => {
     const types = typesByAlgorithm.find(([pattern]) => pattern.test(String(algorithm)))?.[1];

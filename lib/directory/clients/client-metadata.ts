@@ -1,4 +1,4 @@
-/** Checks client metadata when it is written, because oidc-provider would report a mistake only when somebody uses the client. */
+/** Checks of client metadata at each write, because oidc-provider would report a mistake only when the client is used. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { isHttpsOrLocal, isLoopback } from '../../fetch/loopback.js';
@@ -46,7 +46,7 @@ const refused: Readonly<Record<string, string>> = {
   request_object_encryption_enc: noEncryptedRequests,
 };
 
-/** Names that the service knows or refuses itself. */
+/** Names that the service supports or refuses itself. */
 export const ownMetadataNames: readonly string[] = [...knownNames, ...Object.keys(refused)];
 
 const refusedGrants: Readonly<Record<string, string>> = {
@@ -74,7 +74,10 @@ export const responseTypesOf = ({ response_types: own, redirect_uris: redirectUr
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whether a key of a client is or has a secret. Such a key is refused, never left out, because its holder has to replace it. @see RFC 7517 §9.2 */
+/**
+ * Whether a key of a client is or has a secret. Such a key is refused, never left out, because its holder must replace it.
+ * @see RFC 7517 §9.2
+ */
 export const isSecretKey = (key: unknown): boolean => isObject(key) && ['d', 'k', 'priv'].some((member) => Object.hasOwn(key, member));
 
 const hasSecretKey = ({ jwks }: Metadata): boolean => isObject(jwks) && Array.isArray(jwks.keys) && jwks.keys.some(isSecretKey);
@@ -96,7 +99,7 @@ export function findClientProblems(client: CheckedClient, rules: ClientRules): r
   if (alg !== 'RS256' && alg !== 'ES256') report('/metadata/introspection_signed_response_alg', 'RS256 or ES256');
   if (hasSecretKey(metadata)) report('/metadata/jwks', 'public keys alone; replace a key whose secret member (d, k or priv) was sent');
   if (Array.isArray(metadata.scope)) report('/metadata/scope', 'one string, with a space between scopes');
-  // Secrets belong to the record, and end when they are rotated.
+  // Secrets belong to the record, and expire when they are rotated.
   if (secretEnd !== 0) report('/metadata/client_secret_expires_at', 'nothing, or 0');
   const problemsByName = Object.entries(rules.problemsOfMetadata?.({ ...metadata, response_types: responseTypesOf(metadata) }) ?? {});
   const ofExtensions = problemsByName.map(([name, expected]) => ({ path: `/metadata/${name}`, expected }));

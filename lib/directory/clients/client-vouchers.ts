@@ -1,7 +1,7 @@
 /**
- * Vouchers of clients: the scopes of the admin API that all writers of a client's credentials, redirect URIs and other metadata held. A scope that the
- * voucher does not cover is not granted to the client, and a login hint signs in nobody whose privileges exceed the voucher. So a secret or a redirect URI
- * from before a grant opens nothing until somebody who holds the scopes confirms it.
+ * Vouchers of clients: the scopes of the admin API that all writers of a client's credentials, redirect URIs and other metadata held. The
+ * service does not grant the client a scope that the voucher does not cover, and a login hint signs in no user whose privileges exceed the
+ * voucher. So a secret or a redirect URI from before a grant gives no access until a holder of the scopes confirms it.
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -81,13 +81,13 @@ export const meansOfClient = ({ id, secrets, metadata, vouchedBy }: Client): Cli
 /**
  * Returns the client with the voucher of its last write.
  * @param vouchedBy of the writer
- * @param isConfirmed whether the writer vouches for what others wrote too
+ * @param isConfirmed whether the writer also vouches for members that others wrote
  */
 export function withClientVoucher(before: Client, next: Client, vouchedBy: Voucher, isConfirmed = false): Client {
   const isWritten = !isDeepStrictEqual([before.secrets, before.metadata], [next.secrets, next.metadata]);
   const written = isWritten ? weaker(before.vouchedBy, vouchedBy) : before.vouchedBy;
   const given = isConfirmed ? vouchedBy : written;
-  // Only a voucher that has limits is recorded.
+  // Only a limited voucher is recorded.
   const recorded = given?.by === 'tenant' ? given : undefined;
   if (isDeepStrictEqual(recorded, before.vouchedBy)) return next;
   const { vouchedBy: _, ...rest } = next;

@@ -245,7 +245,7 @@ const withPlain: readonly string[] = ['S256', 'plain'];
 /** Whether a client with this metadata authenticates with a secret. */
 export const usesSecret = (metadata: Client['metadata']): boolean => String(authMethod(metadata)).startsWith('client_secret_');
 
-/** @throws IdpError `invalid_record` with the first problem, and all of them as `problems`. */
+/** @throws IdpError `invalid_record` with the first problem, and all problems as `problems`. */
 function refuse(problems: readonly RecordProblem[]): void {
   const [first] = problems;
   if (first) throw new IdpError('invalid_record', { ...first, problems });

@@ -6,14 +6,17 @@ import { newRecord } from '../input.js';
 import { weaker } from '../vouchers.js';
 
 export interface Consents {
-  /** Returns undefined also for a consent that does not count, because the sign-ins in which it was given do not cover the user's current privileges. */
+  /**
+   * Returns the consent of a user. Undefined also for a consent that does not count, because the sign-ins in which it was given do not
+   * cover the user's current privileges.
+   */
   get(userId: string, clientId: string): Promise<Consent | undefined>;
   /** Returns all consents of the user. */
   find(userId: string): Promise<readonly Consent[]>;
   /**
    * Adds to the earlier consent of the user, if that consent counts.
    * @param claims claims that the client requested one by one
-   * @param vouchedBy voucher of the sign-in in which the user allows it. @default no limit
+   * @param vouchedBy voucher of the sign-in in which the user gives the consent. @default no limit
    */
   allow(userId: string, clientId: string, scopes: readonly string[], claims?: readonly string[], vouchedBy?: Voucher): Promise<Consent>;
   /** Removes a consent. Returns whether there was one. */
@@ -25,7 +28,7 @@ export function createConsents(
   { collections: { consents }, now }: DirectoryContext,
   covers: (vouchedBy: Voucher, userId: string) => Promise<boolean>,
 ): Consents {
-  /** Reads the privileges only if a tenant's administrator vouched for a sign-in. */
+  /** Whether a consent counts. Reads the privileges only if a tenant's administrator vouched for a sign-in. */
   const counts = async ({ userId, vouchedBy }: Consent): Promise<boolean> =>
     vouchedBy?.by !== 'tenant' || (await covers(vouchedBy, userId));
 

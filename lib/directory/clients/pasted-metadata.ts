@@ -26,7 +26,7 @@ const lists: ReadonlySet<string> = new Set([
   ...uriLists,
   ...['contacts', 'default_acr_values', 'grant_types', 'response_modes', 'response_types'],
 ]);
-/** Members that belong to the record, so that no spelling of their names is metadata. */
+/** Members of the record itself. No spelling of their names is metadata. */
 const ofRecord: ReadonlySet<string> = new Set(['client_id', 'client_name', 'client_secret']);
 
 const spellingsByMember = new Map(Object.entries(valuesByMember).map(([name, values]) => [name, spellingsOf(values)]));
@@ -41,8 +41,8 @@ export interface UnderstoodMetadata {
 }
 
 /**
- * Returns metadata, or a JSON Merge Patch of it, as the service reads it: in the spelling of the standards, without keys that cannot be used and that nothing
- * needs. Everything that has no meaning, or more than one, stays as it is, so that the checks of a client refuse it.
+ * Returns metadata, or a JSON Merge Patch of it, in the spelling of the standards, without unusable keys that nothing needs. A part without
+ * a meaning, or with more than one, stays unchanged, so that the checks of a client refuse it.
  * @param before the metadata that a patch changes
  * @throws IdpError `invalid_record` if no usable key is left, or none for an authentication method or an algorithm that needs one.
  */

@@ -7,7 +7,7 @@ import { withoutUnseen } from '../../text/kinds.js';
 import { normalForm } from '../../text/normal-form.js';
 import { createStoredKeys } from './stored-keys.js';
 
-/** National ids: encrypted, with a keyed hash for look-ups, under stored keys. The hash of one tenant is of no use in another. */
+/** National ids: encrypted, with a keyed hash for look-ups, under stored keys. A hash for one tenant is useless in another. */
 export interface NationalIds {
   /** Encrypts the keys under the newest secret. Call it at each start. */
   begin(): Promise<void>;

@@ -13,7 +13,7 @@ import type { Collections } from '../context.js';
 export interface KeyCompletion {
   /** Whether all rows of the collection have the members. Until then, lists do not use the indexes over them. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
-  /** Users whose names count as the name of another user since the comparison changed, and what fails. Both users can sign in. */
+  /** Returns users whose names equal the name of another user since the comparison changed, and failures. Both users can sign in. */
   problems(): readonly HealthProblem[];
   start(): void;
   close(): Promise<void>;
@@ -26,7 +26,7 @@ export interface KeyCompletionParts {
 }
 
 const PAGE = 100;
-/** Maximum duplicates that `health()` names. */
+/** Maximum number of duplicates that `health()` names. */
 const REMEMBERED = 1_000;
 /** Milliseconds until a retry, while records lack their keys and another node may have stopped adding them. */
 const RETRY_MS = 2_000;

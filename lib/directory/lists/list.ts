@@ -1,9 +1,10 @@
 /**
  * Lists of records: by name or by creation, filtered, page by page.
  *
- * A list is read along an index that has its order, from the position where the page before ended; so a page costs the same however many records there are.
- * Positions travel in cursors, which are encrypted and hold for their own list alone. Names and addresses are compared by keys that each write derives;
- * `key-completion` gives them to records of before, and until it is through, lists are made of all records of their tenant.
+ * A list is read along an index in its order, from the position at which the former page ended. So a page costs the same, however many
+ * records exist. Cursors carry positions; they are encrypted and valid for their own list only. Names and addresses are compared by keys
+ * that each write derives. `key-completion` adds these keys to rows that lack them; until it is done, a list reads all records of its
+ * tenant.
  */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
@@ -104,7 +105,11 @@ export interface ListParts<R extends Listable, Query extends AnyQuery> {
   lookUp?(query: Query): Promise<readonly R[]> | undefined;
   /** Whether a row matches the query, apart from its name. */
   fits(row: R, query: Query): boolean;
-  /** Returns the rows of the list among those that an index or a look-up found. It names rows that refer to a missing record with `withLeftOut`. @default all */
+  /**
+   * Returns the rows of the list among those that an index or a look-up found. It names rows that refer to a missing record with
+   * `withLeftOut`.
+   * @default all
+   */
   sift?(rows: readonly R[], query: Query): Promise<readonly R[]>;
 }
 
@@ -217,11 +222,11 @@ function sortOf({ sort, name }: ListQuery): NonNullable<ListQuery['sort']> {
   throw new IdpError('invalid_request', { path: '/sort', expected: 'name or -name, because the list is filtered by name' });
 }
 
-/** Positions in lists, as callers carry them: encrypted, because they hold names, and bound to the list that they are of. */
+/** Positions in lists, as callers hold them: encrypted, because they contain names, and bound to their list. */
 interface Cursors {
-  /** @param list tells the list from all others: its collection, tenant, order and filters. */
+  /** @param list identifies the list: its collection, tenant, order and filters. */
   write(list: string, position: Position): string;
-  /** @throws IdpError `invalid_cursor` for what is no cursor of this list. */
+  /** @throws IdpError `invalid_cursor` for a text that is no cursor of this list. */
   read(list: string, cursor: string): Position;
 }
 

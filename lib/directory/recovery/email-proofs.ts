@@ -24,7 +24,10 @@ import { changedUser, hasUser } from '../persons/user-record.js';
 import { weaker } from '../vouchers.js';
 import type { DueLink } from './password-resets.js';
 
-/** `taken`: another user of the tenant has the address as a user name. `stopped`: the former address stopped the change, or the sign-in that asked was revoked. */
+/**
+ * `taken`: another user of the tenant has the address as a user name. `stopped`: the former address stopped the change, or the sign-in that
+ * requested it was revoked.
+ */
 export type EmailProofState = LinkState | 'taken' | 'stopped';
 
 export interface EmailProofRequest {
@@ -32,9 +35,9 @@ export interface EmailProofRequest {
   readonly requestId: string;
   /** An address that replaces the current one. @default the current address is proven */
   readonly address?: string;
-  /** Proof of the sign-in that asks for the address. */
+  /** Proof of the sign-in that requests the change. */
   readonly askedWith?: Proof;
-  /** Voucher of the sign-in that asks for the address. @default all */
+  /** Voucher of the sign-in that requests the change. @default no limit */
   readonly vouchedBy?: Voucher;
   /** Id of the client whose look mail and pages have. */
   readonly clientId?: string;
@@ -76,9 +79,9 @@ export interface EmailProofs {
    * @throws IdpError `proof_over`.
    */
   accept(ref: LinkRef, vouchedBy?: Voucher): Promise<void>;
-  /** Returns the link that stops a change, by its token; undefined for a token that was not made here. */
+  /** Returns the link that stops a change, by its token; undefined for a token that this service did not create. */
   readStop(token: string): LinkRef | undefined;
-  /** Stops a pending change. It changes nothing after the change was stopped, confirmed or has expired. */
+  /** Stops a pending change. Changes nothing if the change was stopped or confirmed, or has expired. */
   stop(ref: LinkRef): Promise<void>;
   /** Records that former addresses were notified of the change. */
   told(userId: string, addresses: readonly string[]): Promise<void>;
@@ -202,7 +205,7 @@ async function accept(parts: Parts, ref: LinkRef, vouchedBy?: Voucher): Promise<
 async function stateOf(parts: Parts, ref: LinkRef, proof: EmailProof, account: Account): Promise<EmailProofState> {
   const { askedWith } = proof;
   const state = stateByRecord(ref, proof, account, parts.context.now());
-  // A user who cannot sign in now may be able to later, unless the sign-in that asked was revoked.
+  // A user who cannot sign in now may be able to later, unless the sign-in that requested the change was revoked.
   const isLive = state === 'pending' || state === 'unavailable';
   if (isLive && askedWith && !(await parts.credentials.holds(account, askedWith))) return 'stopped';
   return state === 'pending' && (await isTaken(parts, account.person, proof.address)) ? 'taken' : state;

@@ -1,9 +1,10 @@
 /**
- * Removals: of a person, of a user, of a tenant.
+ * Removal of a person, of a user, or of a tenant.
  *
- * One write is the removal: from then on nobody finds the record. What is kept beside it goes after that write (`forgetting`). A removal is enqueued before
- * its first write, and each step may be done twice; so whatever a node dies at, another one finishes the removal. Links end first, because the removing
- * write holds only for a user without links. The user's id is noted before the removing write, so that it stays taken.
+ * One write is the removal: after it, nobody finds the record. Data outside the record is removed after that write (`forgetting`). A
+ * removal is enqueued before its first write, and each step may run twice. So if a node stops at any step, another node completes the
+ * removal. Account links end first, because the removing write requires a user without links. The user's id is noted before the removing
+ * write, so that no other user gets it.
  */
 import { IdpError, UnavailableError } from '../../errors.js';
 import type { Delivery, Person } from '../../store/records/records.js';

@@ -19,7 +19,7 @@ import { attributedRow, checkAttribution } from '../outbox/attribution.js';
 import { markedWrite, updateOnce } from '../outbox/write-once.js';
 import { checkAnnounced, dueAt, promoted, promotionAt, type RotationPolicy, replaced, soundRing, withoutRemoved } from './key-states.js';
 
-/** A key without its private part. Keys that the options give have no times. */
+/** A key without its private part. Keys from the options have no times. */
 export type KeyState = Pick<StoredSigningKey, 'kid' | 'alg' | 'state'> &
   Partial<Pick<StoredSigningKey, 'announcedAt' | 'activatedAt' | 'removeAt'>>;
 
@@ -252,7 +252,7 @@ class Rotation implements KeyRotation {
 
 const generate = promisify(generateKeyPair);
 
-/** Makes a key of each algorithm. */
+/** Creates a key of each algorithm. */
 function createMaker(sealer: Sealer, now: () => number) {
   const one = async (alg: StoredSigningKey['alg'], state: 'active' | 'next'): Promise<StoredSigningKey> => {
     const { privateKey } = await (alg === 'RS256' ? generate('rsa', { modulusLength: 2048 }) : generate('ec', { namedCurve: 'P-256' }));
