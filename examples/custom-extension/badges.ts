@@ -33,14 +33,14 @@ function opened(reading: string, key: string): Reading | undefined {
 export const badges = (readerKey: string): Extension => ({
   name: 'badges',
   grantTypes: {
-    [badgeGrant]({ limits }) {
+    [badgeGrant]({ limits, service }) {
       // All nodes count together, so that a reading works once.
       const readings = limits.limit('readings', { of: 1, in: 2 * FRESH_SECONDS * 1000 });
       return {
         parameters: ['reading'],
         async exchange({ parameters: { reading = '' } }) {
           const badge = opened(reading, readerKey);
-          if (!badge || Math.abs(Date.now() / 1000 - badge.at) > FRESH_SECONDS)
+          if (!badge || Math.abs(service.now() / 1000 - badge.at) > FRESH_SECONDS)
             return { error: 'invalid_grant', description: 'the reading is not of this moment' };
           if ((await readings.attempt(reading)).isOver) return { error: 'invalid_grant', description: 'the reading was used before' };
           return { oid: badge.oid, amr: ['external'], idp: 'badge', authTime: badge.at, scopes: ['openid', 'profile'] };

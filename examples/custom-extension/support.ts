@@ -54,7 +54,7 @@ export const support = (group: string): Extension => ({
   texts,
   endImpersonationAt: ({ service: { url } }) => url('/support'),
   requirements: supportRequirements(group),
-  routes(router, { directory, impersonation, signIn, service: { logger, own, url }, pages: { view } }) {
+  routes(router, { directory, impersonation, signIn, service: { logger, now, own, url }, pages: { view } }) {
     const { interactions } = signIn;
     const isSupport = async ({ person }: Account): Promise<boolean> =>
       (await directory.accounts.groups(person)).some(({ name }) => name === group);
@@ -84,7 +84,7 @@ export const support = (group: string): Extension => ({
         idp: 'local',
         proof: await directory.credentials.proofOf(target),
         act,
-        endsAt: new Date(Date.now() + LASTS_MS),
+        endsAt: new Date(now() + LASTS_MS),
         offline: false,
       });
       if (next === undefined) return interactions.showRequirement(ctx, interaction);
