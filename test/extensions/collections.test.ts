@@ -42,12 +42,18 @@ const orders = defineCollection({
   row: Type.Object({ amount: Type.Integer() }, { additionalProperties: false }),
   events: true,
 });
+const palette = defineCollection({
+  name: 'notes.palette',
+  row: Type.Object({ colour: Type.String() }, { additionalProperties: false }),
+  indexes: { byColour: { fields: ['colour'] } },
+  cached: true,
+});
 const undeclared = defineCollection({ name: 'notes.others', row: Type.Object({}) });
 
 let context: ExtensionContext;
 const extension: Extension = {
   name: 'notes',
-  collections: [notes, orders],
+  collections: [notes, orders, palette],
   events: ['OrderPlaced', 'OrderRemoved'] as never,
   routes(_router, given) {
     context = given;
@@ -154,6 +160,30 @@ describe('rows of an extension', () => {
 
   test('of a collection that nobody declares are refused', () => {
     expect(() => context.records.collection(undeclared, acme ?? '')).toThrow('notes.others');
+  });
+
+  // To the store such a look-up is one that fails, which would be told as an outage.
+  test('are looked up by declared indexes alone, with a text for each field', async () => {
+    const [rows, all] = [rowsOf(acme), context.records.collectionOfAllTenants(notes)];
+    const [nothing, more, number] = ['byNothing', ['alice', 'bob'], [7] as unknown as string[]];
+    const wrong = [
+      () => rows.find(nothing, ['alice']),
+      () => rows.findAll(nothing, ['alice']),
+      () => rows.range({ index: nothing, within: [], limit: 1 }),
+      () => all.find(nothing, ['alice']),
+      () => all.findAll(nothing, ['alice']),
+      () => all.range({ index: nothing, within: [], limit: 1 }),
+      async () => context.records.cached(palette, nothing),
+    ];
+    for (const read of wrong) await expect(read()).rejects.toThrow(/^the collection notes\.\w+ has no index byNothing: it has byTenant/);
+    const other = [
+      () => rows.find('byPerson', more),
+      () => rows.findAll('byPerson', number),
+      () => all.find('everywhere', []),
+      () => all.findAll('everywhere', more),
+    ];
+    for (const read of other) await expect(read()).rejects.toThrow(/takes a text for each of its fields: \[personId\]$/);
+    expect(context.records.cached(palette, 'byColour')).toBeDefined();
   });
 });
 

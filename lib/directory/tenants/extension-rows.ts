@@ -16,6 +16,8 @@ import { type IsLogged, insertOnce, type MarkedWrite, markedWrite, updateOnce } 
 import { createCachedRows, telling } from './cached-rows.js';
 import {
   type CachedRows,
+  checkIndex,
+  checkLookUp,
   type ExtensionCollection,
   type ExtensionRows,
   type KeptRow,
@@ -108,14 +110,17 @@ export function createExtensionData(parts: ExtensionDataParts): ExtensionData {
   return {
     rows: (collection, tid) => rowsOfTenant(shared, collection, tid),
     ofAllTenants: (collection) => rowsOfAllTenants(shared, collection),
-    cached: (collection, index) =>
-      createCachedRows({
-        collection: collection as unknown as ExtensionCollection,
+    cached(given, index) {
+      const collection = declaredCollection(shared, given);
+      if (index !== undefined) checkIndex(collection, index);
+      return createCachedRows({
+        collection,
         index,
         caches,
-        all: rowsOfAllTenants(shared, collection),
-        of: (tid) => rowsOfTenant(shared, collection, tid),
-      }),
+        all: rowsOfAllTenants(shared, given),
+        of: (tid) => rowsOfTenant(shared, given, tid),
+      });
+    },
     hasErasure: collections.some(({ erase, userRemoved }) => (erase ?? userRemoved) !== undefined),
     erase: (person) => erase(shared, person),
     export: (person) => exportOf(shared, person),
@@ -141,10 +146,18 @@ function rowsOfAllTenants<Schema extends TObject>(shared: Shared, given: Extensi
       return row === undefined || row.tid === '' ? undefined : shownOf(collection, row);
     },
     list: async (page?: Page) => shownRows(collection, await findKept(rows, {}, page, ({ tid }) => tid !== '')),
-    find: async (index: string, values: readonly string[], page?: Page) =>
-      shownRows(collection, await rows.find({ [index]: values }, page)),
-    findAll: (index: string, values: readonly string[]) => findAll(shared, collection, { [index]: values }),
-    range: async (range: Range) => shownRows(collection, await rows.range(range)),
+    async find(index: string, values: readonly string[], page?: Page) {
+      checkLookUp(collection, index, values);
+      return shownRows(collection, await rows.find({ [index]: values }, page));
+    },
+    async findAll(index: string, values: readonly string[]) {
+      checkLookUp(collection, index, values);
+      return findAll(shared, collection, { [index]: values });
+    },
+    async range(range: Range) {
+      checkIndex(collection, range.index);
+      return shownRows(collection, await rows.range(range));
+    },
   } as unknown as RowsOfAllTenants<Static<Schema>>;
 }
 
@@ -166,19 +179,26 @@ function rowsOfTenant<Schema extends TObject>(
   const spec = specOf(collection);
   const scope = createTenantScope<KeptRow>(storedRows(shared, collection), spec, tid);
   const own: OwnRows = { shared, collection, tid, scope };
-  const find = async (index: string, values: readonly string[], page?: Page) =>
-    shownRows(collection, await scope.find(index, values, page));
+  const isWithinTenant = (index: string): boolean => spec.indexes[index]?.fields[0] === 'tid';
+  const check = (index: string, values: readonly string[]): void => checkLookUp(collection, index, values, isWithinTenant(index) ? 1 : 0);
+  const find = async (index: string, values: readonly string[], page?: Page) => {
+    check(index, values);
+    return shownRows(collection, await scope.find(index, values, page));
+  };
   const rows = {
     async get(id: string) {
       const row = await scope.get(id);
       return row && shownOf(collection, row);
     },
     find,
-    findAll(index: string, values: readonly string[]) {
-      const isWithinTenant = spec.indexes[index]?.fields[0] === 'tid';
-      return findAll(shared, collection, { [index]: isWithinTenant ? [tid, ...values] : values }, (row) => row.tid === tid);
+    async findAll(index: string, values: readonly string[]) {
+      check(index, values);
+      return findAll(shared, collection, { [index]: isWithinTenant(index) ? [tid, ...values] : values }, (row) => row.tid === tid);
     },
-    range: async (range: Range) => shownRows(collection, await scope.range(range)),
+    async range(range: Range) {
+      checkIndex(collection, range.index);
+      return shownRows(collection, await scope.range(range));
+    },
     list: (page?: Page) => find(TENANT_INDEX, [], page),
     insert: (members: object, options?: InsertOptions) => insert(own, members, options),
     update: (id: string, change: (row: object) => object, events?: EventsOfUpdate) => update(own, id, change, events),
