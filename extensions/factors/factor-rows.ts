@@ -20,8 +20,10 @@ export interface FactorSet {
   readonly recovery?: FactorRow;
   readonly passkeys: readonly FactorRow[];
   /**
-   * Ids of malformed rows, of rows that name the user or the person but do not fit the account, and of apps whose secret cannot be opened. Each counts as
-   * a factor that the user cannot prove.
+   * Ids of rows that the user cannot prove. Each counts as a factor.
+   * - malformed rows
+   * - rows that name the user or the person but do not fit the account
+   * - apps whose secret cannot be opened
    */
   readonly unreadable: readonly string[];
   /** Whether the user has a factor. Recovery codes alone are no factor, because they only replace a lost one. */

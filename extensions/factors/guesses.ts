@@ -2,8 +2,8 @@
  * Limits for guesses of codes. Attempts are counted before codes are checked, per challenge and per account on all nodes, so that concurrent attempts
  * count.
  *
- * Three of a million codes of the app are valid at a time. At 30 guesses a day, an even chance takes twenty years. Recovery codes have 60 bits and limits
- * of their own, so that an attacker who uses up the attempts for app codes does not lock the user out.
+ * Three of a million codes of the app are valid at a time. At 30 guesses a day, an even chance takes twenty years. Recovery codes have 60 bits and their
+ * own limits. So an attacker who uses up the attempts for app codes does not lock the user out.
  */
 import { type Account, Attempt, DAY_MS, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
 

@@ -66,7 +66,7 @@ export const factors = defineCollection({
     return kinds.find((each) => (row[each] !== undefined) !== (each === kind));
   },
   indexes: {
-    // Indexes of all tenants, so that a row with an unreadable tenant is found by its user, and a row with an unreadable user by its person.
+    // Indexes of all tenants: they find a row with an unreadable tenant by its user, and a row with an unreadable user by its person.
     byUser: { fields: ['userId'], ofAllTenants: true },
     byPerson: { fields: ['personId'], ofAllTenants: true },
     bySlot: { fields: ['slot'], unique: true },

@@ -26,7 +26,7 @@ const readRecoveryCode = (typed: string): string =>
 
 export type RecoveryCodes = ReturnType<typeof createRecoveryCodes>;
 
-/** @param codes keys of the stored hashes */
+/** @param codes hashes the codes under the service's keys */
 export function createRecoveryCodes(
   rows: FactorRows,
   codes: ReturnType<ExtensionContext['keys']['seal']>,

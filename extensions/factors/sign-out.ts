@@ -1,7 +1,7 @@
 import type { Account, Attribution, Directory, ExtensionContext } from '../../lib/extension-door.js';
 
 /**
- * Ends every sign-in by the credential of a user, including those of linked users. Nobody can tell which of them rest on a removed factor, because a
+ * Ends every sign-in by the credential of a user, including those of linked users. The service cannot tell which of them rest on a removed factor, because a
  * sign-in with it may be in progress.
  */
 export async function signOutOf(

@@ -113,7 +113,7 @@ export class UserFactors {
     });
   }
 
-  /** @throws IdpError `conflict` if the user has an authenticator app, or another first factor was added at the same time. */
+  /** @throws IdpError `conflict` if the user has an authenticator app, or another first factor was added concurrently. */
   addTotp(
     owner: Account,
     { id, secret, lastStep }: { readonly id: string; readonly secret: string; readonly lastStep: number },
@@ -124,8 +124,7 @@ export class UserFactors {
   }
 
   /**
-   * @throws IdpError `conflict` if a user of the tenant has the passkey, the user has too many factors, or another first factor was added at the same
-   * time.
+   * @throws IdpError `conflict` if a user of the tenant has the passkey, the user has too many factors, or another first factor was added concurrently.
    */
   addPasskey(owner: Account, passkey: NonNullable<Factor['passkey']>, added: Addition): Promise<void> {
     return this.#add(owner, { id: randomUUID(), kind: 'passkey', slot: slotOf.passkey(passkey.credentialId), passkey }, added);
