@@ -1,6 +1,6 @@
 /**
- * Pages of a link that creates an account. In any browser except the one that sent the form, the page requires a new password and shows the names, because
- * an attacker may have filled in the form.
+ * Pages of a link that creates an account. In any browser except the one that sent the form, the page requires a new password and shows the names. The
+ * reason: an attacker may have filled in the form.
  */
 import type { Context } from 'koa';
 import {

@@ -17,7 +17,7 @@ const PURPOSE = 'sign-in registration link';
 
 export interface RegistrationLinks {
   urlOf(id: string): string;
-  /** Returns the id in a token; undefined for a token of somebody else. */
+  /** Returns the id in a token; undefined for a token that this service did not create. */
   read(token: string): string | undefined;
 }
 

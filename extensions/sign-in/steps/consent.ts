@@ -22,7 +22,7 @@ export function createConsentStep(
         ...form(ctx, interaction, '/consent'),
         scopes,
         ...(isMore && { isMore }),
-        // An impersonator cannot change the account: the impersonation must end first.
+        // An impersonator can choose no other account before the impersonation ends.
         ...(interaction.act ? {} : { other: url(interaction, '/accounts') }),
         personName: shownName(person),
         userName: person.user.userName,
