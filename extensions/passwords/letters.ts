@@ -1,6 +1,6 @@
 /**
- * Mails of this extension. They contain no name of the person, no user name and no address, because an attacker may have typed these on the page that
- * sends the mail. A reset link that an administrator sends is the exception.
+ * Mails of this extension. They contain no name of the person, user name or address, because an attacker may have typed these on the page that sends the mail. A reset
+ * link that an administrator sends is the exception.
  */
 import {
   type DueLink,

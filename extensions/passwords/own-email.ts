@@ -30,7 +30,7 @@ import type { Throttle } from './throttle.js';
 /** Maximum age in seconds of a sign-in that changes the address. */
 const RECENT_SECONDS = 300;
 
-/** Returns the page, and the sign-in that it requires. */
+/** Returns the kit of the page, which requires a recent sign-in. */
 export const ownEmailPage = (context: ExtensionContext): OwnPage =>
   createOwnPage(context, 'passwords:email', `${context.service.own}/email`, RECENT_SECONDS);
 
@@ -119,7 +119,7 @@ export function ownEmailRoutes(router: ExtensionRouter, context: ExtensionContex
   });
 }
 
-/** Enqueues the mail to an address, and starts it after the answer, so that the time of the page does not show whether an account has the address. */
+/** Enqueues the mail to an address, and starts it after the answer. So the time of the page does not show whether an account has the address. */
 async function enqueue(ctx: Context, context: ExtensionContext, here: BrowserSignIn, address: string): Promise<void> {
   const {
     records: { artifact },
