@@ -1,6 +1,6 @@
 /**
- * Erasure, complete over every store: after a person or a tenant is gone, a dump of both stores has no string of them, whatever they did before; and until
- * then the export has all of them, and no secret.
+ * Erasure over every store: after a person or a tenant is removed, a dump of both stores contains no text of them, whatever they did
+ * before. Until then, the export has all their data, and no secret.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
@@ -24,7 +24,7 @@ import {
 } from '../support/stores/dumps.js';
 import { until } from '../support/time/until.js';
 
-/** Those that are live: the history of the other dumps would be of what is gone. */
+/** Returns only live artifacts, because the history of the other dumps would contain removed ones. */
 function liveMemoryArtifacts(): DumpedStore<ArtifactStore> {
   const memory = memoryArtifacts();
   const keys = new Set<ArtifactKey>();
@@ -56,7 +56,7 @@ const diary: Extension = {
   },
 };
 
-/** What is known of a person, each text like no other. */
+/** Returns known data of a person; each text is unique. */
 const known = (mark: string) => ({
   givenName: `Zebulonia${mark}`,
   familyName: `Quixwater${mark}`,
@@ -74,7 +74,7 @@ const textsOf = (mark: string): readonly string[] => [
   `subject-of-zq-${mark}`,
   `diary-of-zq-${mark}`,
 ];
-/** What a client has said to the person: it goes with the requests, which are too short-lived for an export. */
+/** Returns a message of a client to the person. It is removed with its request, which is too short-lived for an export. */
 const messageOf = (mark: string) => `Pay to zq-${mark}`;
 
 const ping = { backchannel_token_delivery_mode: 'ping', backchannel_client_notification_endpoint: 'https://till.example/pings' };
@@ -83,7 +83,7 @@ const seed = {
   clients: [...invitingSeed.clients, cibaClient('desk'), cibaClient('kiosk'), cibaClient('till', { metadata: ping })],
 };
 
-/** Requests to sign in on another device: one that was redeemed, one that was approved, and one that waits. */
+/** Makes requests to sign in on another device: a redeemed one, an approved one, and a pending one. */
 async function beAsked(service: TestIdp, userName: string, mark: string): Promise<readonly string[]> {
   const calls = callsTo(service);
   const asked = { binding_message: messageOf(mark) };
@@ -96,7 +96,7 @@ const pkce = createPkce();
 const startUrl = (issuer: string, more: Record<string, string> = {}) =>
   authorizeUrl(issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...more });
 
-/** Runs everything that leaves something of a person. */
+/** Runs everything that stores data of a person. */
 async function live(service: TestIdp, mark: string, tenant: string) {
   const { idp, issuer } = service;
   const userName = `zq.login.${mark}@erasure.test`;
@@ -141,7 +141,10 @@ function eraseAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => 
   let stores: [DumpedStore<ArtifactStore>, DumpedStore<DirectoryStore>];
   let service: TestIdp;
   const pieces = async () => (await Promise.all(stores.map((each) => each.dump()))).flat().map((piece) => JSON.stringify(piece));
-  /** Without sign-ins that nobody finished: an application's `login_hint` is of no account, and ends within half an hour. */
+  /**
+   * Returns the dump without unfinished sign-ins, because an application's `login_hint` belongs to no account, and expires within half an
+   * hour.
+   */
   const dump = async () => (await pieces()).filter((piece) => !/"(?:Interaction|PushedAuthorizationRequest)\{/.test(piece)).join('\n');
   const requestsOf = async (userId: string) =>
     (await pieces()).filter((piece) => piece.includes('ciba.requests{') && piece.includes(userId));
@@ -166,7 +169,7 @@ function eraseAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => 
         },
       },
       limits: { signInFailuresPerAddress: 100_000 },
-      // Nothing ends by itself before it is erased, however slow the machine is.
+      // No artifact expires before it is erased, even on a slow machine.
       lifetimes: { code: 600, authenticationRequest: 600 },
     });
   });

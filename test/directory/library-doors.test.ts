@@ -1,6 +1,6 @@
 /**
- * M17: a bad row, and a reference that leads nowhere, make no read of the library fail. Generated over the services of `idp.directory`, the collections of the
- * store, the members of a row of each, and bad values.
+ * M17: no read of the library fails because of a damaged row, or of a reference to a missing record. The cases are generated over the
+ * services of `idp.directory`, the collections of the store, the members of a row of each, and invalid values.
  */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from '@jest/globals';
@@ -35,7 +35,7 @@ interface Door {
 }
 interface Item {
   readonly name: string;
-  /** Ids of rows without which there is no such item: an account needs its tenant, and the account of its parent. */
+  /** Ids of rows without which the item does not exist: an account needs its tenant, and the account of its parent. */
   readonly rows: readonly unknown[];
 }
 interface Stored {
@@ -45,7 +45,7 @@ interface Stored {
 
 const reads =
   /^(?:list|find|get|peek|require|read|export|of|named|family|subsidiary|groups|candidates|with|dead|pending|head|may)(?![a-z])/;
-/** Services that no host calls: their collections have doors elsewhere. */
+/** Services that no host calls. Their collections have doors elsewhere. */
 const internal = [
   'policies',
   'idpNames',
@@ -57,10 +57,10 @@ const internal = [
   'keyCompletion',
   'tenantRemoval',
 ];
-/** Rows that the service itself writes all the time. */
+/** Collections that the service itself writes all the time. */
 const written = ['changes', 'upkeep'];
 
-/** Arguments of the methods that are no look-up by id and no list. */
+/** Returns arguments of the methods that are neither a look-up by id nor a list. */
 function argumentsOf(alice: PersonWithUser, account: Account | undefined, ofGroup: Group): Readonly<Record<string, readonly unknown[]>> {
   const { tid, user, person, group } = records;
   const caller = { ofAllTenants: false, permissionIds: [], administers: (id: string) => id === tid, holds: () => false };
@@ -105,7 +105,7 @@ function argumentsOf(alice: PersonWithUser, account: Account | undefined, ofGrou
   };
 }
 
-/** The id of a record of a service. */
+/** Returns the id of a record of a service. */
 const idIn = (service: string): string =>
   ({
     ...{ tenants: records.tid, permissions: 'orders.view', clients: 'web', apiResources: 'orders', groups: records.group },
@@ -142,7 +142,7 @@ async function doorsOf(): Promise<readonly Door[]> {
   return found;
 }
 
-/** Members that no list needs, for more references and look-ups. */
+/** Adds members that no list needs, for more references and look-ups. */
 async function enrich(): Promise<void> {
   const { directory } = world.idp;
   const { persons, users } = directory.forTenant(records.tid);
@@ -153,7 +153,7 @@ async function enrich(): Promise<void> {
   await directory.consents.allow(records.user, 'web', ['openid']);
 }
 
-/** Of each collection a row of the records, or another; of persons, a linked account too. */
+/** Returns a row of each collection, and a linked account of persons. */
 async function storedRows(): Promise<readonly Stored[]> {
   const known = JSON.stringify(records);
   const found: Stored[] = [];
@@ -169,7 +169,7 @@ async function storedRows(): Promise<readonly Stored[]> {
   return found;
 }
 
-/** The items of a list; undefined for an answer that is no list. */
+/** Returns the items of a list; undefined for a result that is no list. */
 function itemsOf(answer: unknown): readonly Item[] | undefined {
   const { items, events } = (answer ?? {}) as Json;
   const list = Array.isArray(answer) ? answer : (items ?? events);
@@ -200,7 +200,7 @@ async function clearCaches(collection: string): Promise<void> {
   await touch[collection]?.();
 }
 
-/** Looks while the row has another value at the path. Returns undefined where the store refuses the row. */
+/** Reads while the row has another value at the path. Returns undefined if the store refuses the row. */
 async function damaged<Seen>(
   { collection, row }: Stored,
   path: Path,
@@ -223,7 +223,7 @@ async function damaged<Seen>(
   }
 }
 
-/** What is wrong with a read while rows with these ids are damaged or gone. */
+/** Returns the fault of a read while rows with these ids are damaged or removed. */
 async function faultOf({ name, args, read, before }: Door, gone: readonly unknown[], alice: PersonWithUser): Promise<string | undefined> {
   try {
     const shown = itemsOf(await read(alice))?.map((item) => item.name);
@@ -237,7 +237,7 @@ async function faultOf({ name, args, read, before }: Door, gone: readonly unknow
 
 async function faultsWith(of: Stored, path: Path, value: unknown, isReference = false): Promise<readonly string[] | undefined> {
   return damaged(of, path, value, async (row) => {
-    // Nobody reads a person of a tenant that does not exist.
+    // No method reads a person of a tenant that does not exist.
     const isRead = isReference && row.id === sound.id && path[0] !== 'tid';
     const alice = isRead ? (row as unknown as PersonWithUser) : sound;
     const gone = [...idsOf(of.row), ...(isRead ? [partAt(of.row, path)] : [])];

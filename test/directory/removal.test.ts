@@ -8,7 +8,7 @@ import { withCollections } from '../store/with-collections.js';
 import { codeOf, type TestDirectory, tenantWithUser, testDirectory, userIn } from '../support/service/test-directory.js';
 import { until } from '../support/time/until.js';
 
-/** A store that dies after so many writes, as a killed node does to whoever calls it. */
+/** Returns a store that fails after so many writes, as a killed node does for its caller. */
 function mortal(store: DirectoryStore, writes: number): { readonly store: DirectoryStore; readonly isDead: () => boolean } {
   let left = writes;
   const alive = <A extends unknown[], T>(call: (...args: A) => Promise<T>, cost: number) => {
@@ -31,7 +31,7 @@ function mortal(store: DirectoryStore, writes: number): { readonly store: Direct
   return { store: dying, isDead: () => left < 0 };
 }
 
-/** All that is stored, as text. */
+/** Returns everything that is stored, as text. */
 async function dumpOf(store: DirectoryStore, ...names: readonly string[]): Promise<string> {
   const all = await Promise.all(names.map((name) => store.collection(name).find({})));
   return JSON.stringify(all);
@@ -39,7 +39,7 @@ async function dumpOf(store: DirectoryStore, ...names: readonly string[]): Promi
 
 const kept = ['persons', 'credentials', 'consents', 'invitations', 'groups', 'subsidiaries'] as const;
 
-/** A tenant with a person who has everything, and a linked account in another. */
+/** Creates a tenant with a person who has data of every kind, and a linked account in another tenant. */
 async function furnished(directory: Directory) {
   const { tid, personId, userId } = await tenantWithUser(directory, 'Acme', 'alice');
   const { groups, subsidiaries, persons, users, linking, invitations } = directory.forTenant(tid);
@@ -61,7 +61,7 @@ async function furnished(directory: Directory) {
 const eventsOf = async (t: TestDirectory) => (await t.dispatched()).map(({ type, subject }) => ({ type, subject }));
 
 describe('threat H3: a removal that cannot be done', () => {
-  /** A store in which somebody else is always faster than a removal, or where it dies. */
+  /** Returns a store in which another writer is always faster than a removal, or in which the node crashes. */
   function held() {
     const state = { is: 'faster' as 'faster' | 'killed' | 'free', tries: 0 };
     const memory = memoryDirectory();
@@ -153,7 +153,7 @@ describe('users.remove (design §7)', () => {
 });
 
 describe('removals and killed nodes (H3)', () => {
-  /** Kills a node after each number of writes, and looks at what the next one makes of it. */
+  /** Kills a node after each number of writes, and checks how the next node continues. */
   async function killedAfterEachWrite(
     remove: (directory: Directory, ids: Awaited<ReturnType<typeof furnished>>) => Promise<unknown>,
     look: (t: TestDirectory, ids: Awaited<ReturnType<typeof furnished>>) => Promise<'untouched' | 'removed' | 'half'>,
@@ -225,7 +225,7 @@ describe('removals and killed nodes (H3)', () => {
     const outcomes = await killedAfterEachWrite(
       async (directory, { tid }) => {
         await directory.tenants.remove(tid);
-        // Until the node dies at it.
+        // The node crashes here.
         await sleep(300);
       },
       async (t, { tid }) => {
@@ -277,7 +277,7 @@ describe('tenants.remove', () => {
     const events = await t.dispatched();
     const removed = events.filter(({ type }) => type === 'TenantRemoved');
     expect(removed).toMatchObject([{ subject: tid, tid, actor: 'client:hr-sync', requestId: 'r1', data: { AggregateId: tid } }]);
-    // The id is free again, and the new tenant has nothing of the old one.
+    // The id is free again, and the new tenant has no data of the old one.
     await t.directory.tenants.create({ id: tid, name: 'Acme again' });
     expect((await t.directory.forTenant(tid).persons.list()).items).toEqual([]);
   });

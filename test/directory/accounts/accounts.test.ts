@@ -61,7 +61,7 @@ describe('accounts (design §3)', () => {
     const many = [...Array.from({ length: 40 }, (_, index) => `absent-${index}`), all[3]!.tid];
     expect(await tidsOf({ tids: many })).toEqual([all[3]!.tid]);
 
-    // Linked accounts have one credential owner between them.
+    // Linked accounts share one credential owner.
     for (const child of all.slice(1, 4)) await directory.forTenant(child.tid).linking.link(child.userId, all[0]!);
     expect((await tidsOf()).sort()).toEqual(all.map(({ tid }) => tid).sort());
   });

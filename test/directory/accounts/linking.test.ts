@@ -133,7 +133,7 @@ describe('linking (design §3, H4)', () => {
     let watching = true;
     const watch = (async () => {
       while (watching) {
-        // Straight from the table, in one step: what a reader could see at this moment.
+        // Reads the table in one step, so that it sees what a reader could see at this moment.
         rules.push(...broken(await store.collection<Person>('persons').find({})));
         await new Promise((resolve) => setImmediate(resolve));
       }
@@ -157,7 +157,7 @@ describe('linking (design §3, H4)', () => {
     for (const person of await store.collection<Person>('persons').find({})) {
       const { id, parentUserId, isParent } = person.user!;
       const told = events.filter(({ subject }) => subject === id).map(({ type }) => type);
-      // Added and removed take turns, and the last one tells how it is.
+      // Added and removed alternate, and the last event matches the present state.
       expect(told).toEqual(told.map((_, index) => (index % 2 === 0 ? 'UserClaimAdded' : 'UserClaimRemoved')));
       expect(told.length % 2 === 1).toBe(parentUserId !== undefined);
       const children = await store.collection<Person>('persons').find({ byParent: [id] });
@@ -166,7 +166,7 @@ describe('linking (design §3, H4)', () => {
   });
 });
 
-/** The rules of design §3 that do not hold. */
+/** Returns the rules of design §3 that are broken. */
 function broken(persons: readonly Person[]): string[] {
   const users = new Map(persons.flatMap((person) => (person.user ? [[person.user.id, person]] : [])));
   const families = new Set<string>();

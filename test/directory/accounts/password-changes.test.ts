@@ -1,4 +1,4 @@
-/** Issue 14, 4: a password that is replaced, with a node that dies at each of the writes. */
+/** Issue 14, 4: a password is replaced, and a node crashes at each of the writes. */
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../../adapters/memory/index.js';
 import type { Row } from '../../../lib/store/directory-store.js';
@@ -6,7 +6,7 @@ import { withCollections } from '../../store/with-collections.js';
 import { testDirectory } from '../../support/service/test-directory.js';
 import { until } from '../../support/time/until.js';
 
-/** A store whose nth write of a change fails once, as it does for a node that dies there; the writes before it are done. */
+/** Returns a store whose nth write of a change fails once, as if the node crashed there. The earlier writes are done. */
 function deadly() {
   const store = memoryDirectory();
   const counted = ['deliveries', 'credentials', 'persons'];
@@ -54,7 +54,7 @@ describe('14.4 a reset that is cut short', () => {
 
       state.left = writes;
       await directory.passwordResets.accept(ref, 'a new password that is long').catch(() => undefined);
-      // Another node goes on: the same store, which answers again.
+      // Another node continues: the same store, which answers again.
       state.left = Number.POSITIVE_INFINITY;
       const isNamed = (await directory.accounts.findByOid(parent.oid))?.person.user.newPassword !== undefined;
       if (!isNamed) {

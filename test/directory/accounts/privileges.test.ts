@@ -1,4 +1,4 @@
-/** Privileges are pairs of tenant and permission, read past every cache; what cannot be read is held by nobody. */
+/** Privileges are pairs of tenant and permission, read past every cache. No caller holds the privileges of an unreadable record. */
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../../adapters/memory/index.js';
 import type { Authority, Directory } from '../../../lib/directory/index.js';
@@ -62,7 +62,7 @@ describe.each(['idp.users:write', ACT])('%s', (permission) => {
 });
 
 describe('what cannot be read', () => {
-  /** A member that every reader checks is of another kind. */
+  /** Gives a member that every reader checks an invalid type. */
   const spoil = async (built: { readonly store: ReturnType<typeof memoryDirectory> }, collection: string, id: string) =>
     built.store.collection<Row & { readonly updatedAt?: string }>(collection).update(id, (row) => ({ ...row, updatedAt: 'today' }));
 
@@ -81,7 +81,7 @@ describe('what cannot be read', () => {
         await privileges.mayBecome(all, await parentPerson()),
         await privileges.mayBecome(authority(['*']), await parentPerson()),
       ]).toEqual([false, true]);
-      // A stranger in the same tenant is not concerned.
+      // A stranger in the same tenant is not affected.
       const { userId } = await userIn(built.directory, own, 'stranger');
       expect(await privileges.mayBecome(authority([own]), await built.directory.forTenant(own).users.require(userId))).toBe(true);
     },
@@ -103,7 +103,7 @@ test('for a whole tenant, no user of it is read: the reads grow with groups that
   const store = withCollections(memoryDirectory(), (collection, name) => ({
     async find(where: Where, page) {
       const found = await collection.find(where, page);
-      // Dispatch of events reads rows of its own.
+      // The dispatch of events reads rows of its own.
       if (!('byOutbox' in where)) rows.push(...found.map(() => name), ...(Object.keys(where).length === 0 ? ['a walk'] : []));
       return found;
     },
@@ -127,7 +127,7 @@ test('for a whole tenant, no user of it is read: the reads grow with groups that
     await directory.forTenant(other).groups.create({ name: `plain ${index}`, permissionIds: ['orders.view'] });
   }
   const grown = await reads();
-  // The one group more; its members are not linked, so none of them is read.
+  // The only additional read is the new group. Its members are not linked, so none of them is read.
   expect(grown.length - before.length).toBe(1);
   expect(grown).not.toContain('a walk');
 });

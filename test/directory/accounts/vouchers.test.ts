@@ -1,4 +1,4 @@
-/** Who vouches for a recorded identity, by who wrote it. */
+/** Vouchers of recorded identities, by their writer. */
 import { expect, test } from '@jest/globals';
 import type { Authority, Directory, Vouching } from '../../../lib/directory/index.js';
 import { testDirectory, userIn } from '../../support/service/test-directory.js';

@@ -1,4 +1,4 @@
-/** R9-UNDO: a connection that timed out takes back itself alone. */
+/** R9-UNDO: a connection whose write timed out removes only itself. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { UnavailableError } from '../../../lib/errors.js';
@@ -8,14 +8,14 @@ import { useIdp } from '../../support/service/use-idp.js';
 
 const ID = 'provider';
 const artifacts = memoryArtifacts();
-/** Another node's row of the id, which comes before the next insert of a connection. That insert times out. */
+/** Another node's row with the id, inserted before the next insert of a connection. That insert times out. */
 let rival: object | undefined;
 const directory = withCollections(memoryDirectory(), (rows, name) => ({
   async insert(row) {
     if (name !== 'connections.connections' || rival === undefined) return rows.insert(row);
     await rows.insert({ ...row, ...rival });
     rival = undefined;
-    // The time of the name is over, and another kind has it.
+    // The lease of the name has expired, and another kind has it.
     await artifacts.lease(`idp ${ID}`, 'connection', 0);
     await artifacts.lease(`idp ${ID}`, 'client', 60_000);
     throw new UnavailableError('store_unavailable', { store: 'memory' }, { cause: new Error('no answer') });

@@ -1,4 +1,4 @@
-/** Ids that records of two kinds share, where a write is slow or nobody knows its outcome. */
+/** Ids that records of two kinds share, if a write is slow or its outcome is unknown. */
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -13,7 +13,7 @@ const ID = '0197a000-0000-7000-8000-00000000005d';
 const client = { id: ID, name: 'Client', secret: 'a secret of the client' };
 const resource = { id: ID, name: 'Resource', scopes: [] };
 
-/** A connection is a record of an extension, so a variable stands for it here. */
+/** A connection is a record of an extension, so a variable represents it here. */
 const connections = new WeakSet<Directory>();
 const holdConnection = (directory: Directory) =>
   directory.idpNames.hold(ID, 'connection', {
@@ -22,7 +22,7 @@ const holdConnection = (directory: Directory) =>
   });
 
 interface Case {
-  /** Of the lease. */
+  /** Name of the lease. */
   readonly lease: string;
   readonly kind: string;
   readonly collection: string;
@@ -113,16 +113,16 @@ async function scene({ collection, before, lease, kind }: Case) {
   });
   const t = await testDirectory({ store, lease: (work, holder = 'node', ms = 1000) => leases.lease(work, holder, ms) });
   await before?.(t.directory);
-  // The dispatcher of events writes to the collections as well.
+  // The dispatcher of events writes to the collections too.
   await t.dispatched();
   return {
     directory: t.directory,
     intercept(interception: Interception) {
       next = interception;
     },
-    /** As though the process had been stopped for longer than a name is held. */
+    /** Simulates a process that was paused for longer than a name is held. */
     expire: () => leases.lease(`${lease} ${ID}`, kind, 0),
-    /** As though another kind had the name in the meantime, and its record were gone. */
+    /** Simulates another kind that had the name in the meantime, and whose record was removed. */
     async lose() {
       await leases.lease(`${lease} ${ID}`, kind, 0);
       await leases.lease(`${lease} ${ID}`, 'rival', 60_000);
@@ -185,7 +185,7 @@ describe.each(Object.entries(cases))('%s', (_, given) => {
   test('R9-UNDO: a write that times out takes back no record that was there before', async () => {
     await using s = await scene(given);
     await given.write(s.directory);
-    // Records are told apart by the time of their creation.
+    // The time of creation distinguishes records.
     await setTimeout(2);
     s.intercept(async () => {
       await s.lose();
@@ -200,12 +200,12 @@ describe.each(Object.entries(cases))('%s', (_, given) => {
     await given.write(s.directory);
     if (given.collection === 'persons') await s.directory.forTenant(TENANT).users.remove(ID);
     else await (given.collection === 'clients' ? s.directory.clients : s.directory.apiResources).remove(ID);
-    // The id of a user stays taken.
+    // No other record gets the id of the user.
     expect(await codeOf(given.rival(s.directory))).toBe(given.collection === 'persons' ? 'conflict' : 'made');
   });
 });
 
-// The store has no connections here.
+// This store has no connections.
 describe.each(Object.entries(cases).filter(([, { lease }]) => lease === 'authentication'))('%s', (_, given) => {
   test('a write after which another kind has the id is taken back, although its own lease ended too', async () => {
     await using s = await scene(given);

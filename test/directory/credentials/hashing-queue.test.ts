@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createHashingQueue } from '../../../lib/directory/credentials/hashing-queue.js';
 import { codeOf } from '../../support/service/test-directory.js';
 
-/** A queue whose tasks take a second each on a clock that stands still until they end, in the order in which they begin. */
+/** Creates a queue whose tasks take a second each. Its clock stands still until tasks end, in the order of their start. */
 function createTrial({ places = 1, longestWaitMs = 20_000 } = {}) {
   let time = 0;
   const started: string[] = [];
@@ -20,7 +20,7 @@ function createTrial({ places = 1, longestWaitMs = 20_000 } = {}) {
         from,
       );
     },
-    /** Ends what runs, again and again, until nothing does. */
+    /** Ends running tasks until none runs. */
     async drain() {
       while (running.length > 0) {
         time += 1000;
@@ -75,7 +75,7 @@ describe('the queue of password hashes', () => {
   test('200 at once: those that would wait longer than 20 s are told at once, by how long', async () => {
     const trial = createTrial({ places: 2 });
     const answers = Promise.allSettled(Array.from({ length: 200 }, (_, index) => trial.ask(`p${index}`, [`p${index}`], 3)));
-    // 3 s of work each for 2 places: 20 s are 40 tasks before one's own.
+    // 3 s of work each for 2 places: 20 s are 40 earlier tasks.
     await Promise.resolve();
     expect(trial.started).toHaveLength(2);
     await trial.drain();

@@ -9,7 +9,7 @@ const told = async (t: TestDirectory): Promise<string[]> =>
   (await t.dispatched()).map(({ type, subject, tid }) => `${type} ${subject} ${tid ?? 'instance'}`);
 const actor = 'client:hr-sync';
 
-/** Everything that an administrator can do to a record of a collection, and what is told of it. */
+/** All changes of an administrator to a record of a collection, with their events. */
 const collections = {
   async Subsidiary({ directory }: TestDirectory, tid: string) {
     const { subsidiaries } = directory.as({ actor }).forTenant(tid);

@@ -11,11 +11,11 @@ import { until } from '../../support/time/until.js';
 
 let rows: Collection<Delivery>;
 let nodes: DeliveryQueue[];
-/** What was sent, and by which node. */
+/** Sent deliveries, each with its node. */
 let sent: string[];
 let refuse: (what: string) => boolean;
 let elapsed: number;
-/** How often deliveries were looked for, and how many were read. */
+/** Number of look-ups of deliveries, and number of deliveries that they read. */
 let looks: { count: number; read: number };
 beforeEach(async () => {
   const store = memoryDirectory();
@@ -46,12 +46,12 @@ const counted = (inner: Collection<Delivery>): Collection<Delivery> => ({
   },
 });
 const note = (text: string, batch?: string) => ({ kind: 'note', data: { text }, ...(batch ? { batch } : {}) });
-/** Once each node has looked some times for what is due: then it has done what there was to do. */
+/** Waits until each node has looked for due deliveries several times. Then all work is done. */
 async function settled(rounds = 5): Promise<void> {
   const enough = looks.count + 2 * rounds * nodes.length;
   await until(() => looks.count >= enough, Boolean, 5);
 }
-/** So much later than it was. */
+/** Moves the clock ahead. */
 const later = (seconds: number) => {
   elapsed += seconds;
   passTime(elapsed);
@@ -114,7 +114,7 @@ describe('deliveries (design §4)', () => {
     }
     await settled();
     later(6 * 86_400);
-    // They are looked for now and then.
+    // Given-up deliveries are looked for only from time to time.
     await settled(70);
     expect(await queue.dead()).toHaveLength(1);
     later(86_400);
@@ -179,7 +179,7 @@ describe('deliveries (design §4)', () => {
       const { count: before } = looks;
       await until(() => looks.count >= before + times);
     };
-    await looked(2); // a look that was under way
+    await looked(2); // a look-up that was under way
     looks = { count: 0, read: 0 };
     await looked(10);
     expect(looks.read).toBeLessThanOrEqual(looks.count);

@@ -214,7 +214,7 @@ describe('outbox (design §8)', () => {
       async insert(row) {
         if (name === 'events' && isBeside) {
           isBeside = false;
-          // The other node takes this number for another event, and the next one for this.
+          // The other node takes this number for another event, and the next number for this event.
           await store.collection(name).insert({ ...row, eventId: 'another' } as never);
           record = () => store.collection(name).insert({ ...row, id: number(Number(row.id) + 1) } as never);
         }
@@ -305,7 +305,7 @@ describe('outbox (design §8)', () => {
       const slow = withCollections(store, (rows, name) => ({
         async find(where, page) {
           const found = await rows.find(where, page);
-          // Of two look-ups, the first misses what the second sees.
+          // Of two look-ups, the first misses an event that the second sees.
           if (name === 'events' && 'byType' in where && where.byType?.[0] === 'PersonCreated') await between?.();
           if (name === 'events' && 'byType' in where && where.byType?.[0] === 'UserCreated') {
             await settled();
@@ -357,7 +357,7 @@ describe('outbox (design §8)', () => {
       for (const sequence of [1, 2, 3, 4, 5]) await age(sequence);
       await eventFeed.prune({ keepAfter: number(1) });
       expect(await kept()).toEqual([2, 3, 4, 5, 6, 7]);
-      // An event that is recorded, and still in the document of its change.
+      // The event is recorded, and still in the document of its change.
       mine = false;
       await new Promise((resolve) => setTimeout(resolve, 1100));
       const [person] = await t.store.collection<Person>('persons').find({});

@@ -13,7 +13,7 @@ afterEach(async () => {
   opened = [];
 });
 
-/** With `isKeyed`, once every record has its keys: before, lists are made without indexes. */
+/** Opens a directory. With `isKeyed`, waits until every record has its keys: before, lists do not use indexes. */
 async function open(isKeyed: boolean, options: Parameters<typeof testDirectory>[0] = {}): Promise<TestDirectory> {
   const t = await testDirectory(options);
   opened.push(t);
@@ -27,7 +27,7 @@ async function complete({ keyCompletion }: Directory): Promise<void> {
     while (!(await keyCompletion.isKeyed(collection))) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** Names of people, in no order of their own; every second one has a user, and all have an address. */
+/** Names of persons, in no order. Every second person has a user, and all have an address. */
 const people = ['Dora Berg', 'anna Åkesson', 'Bo Ek', 'ANNA Ek', 'Carl Öberg', 'Annabel Dahl', 'bo ek'];
 
 async function peopled(t: TestDirectory) {
@@ -205,7 +205,7 @@ describe.each([
     const [tid = ''] = await Promise.all(names.slice(0, 1).map(async (name) => (await tenants.create({ name })).id));
     for (const name of names.slice(1)) await tenants.create({ name });
     const { groups, subsidiaries } = forTenant(tid);
-    // What is made in one millisecond is listed by id.
+    // Records of the same millisecond are listed by id.
     for (const [index, name] of names.entries()) {
       await groups.create({ name });
       await subsidiaries.create({ name });
@@ -239,7 +239,7 @@ describe.each([
 });
 
 describe('records from before there were keys', () => {
-  /** Takes the derived members away, as a version without them would have written the rows. */
+  /** Removes the derived members, as if a version without them had written the rows. */
   async function withoutKeys(store: DirectoryStore): Promise<void> {
     for (const name of keyedCollections) {
       const rows = store.collection<Row & Record<string, unknown>>(name);
@@ -288,7 +288,7 @@ describe('records from before there were keys', () => {
     const closed = withCollections(store, (rows, name) => ({
       async find(where, page) {
         const found = await rows.find(where, page);
-        // It ends after the page of its first collection.
+        // The completion is closed after the page of its first collection.
         if (name !== 'persons' && Object.keys(where).length === 0) closing ??= doomed.directory.close();
         return found;
       },

@@ -1,6 +1,6 @@
 /**
- * People with one name or none: every combination of names, blank names, address and user is created by the admin API, and each shape of names is looked up
- * wherever a name is shown or told.
+ * Persons with one name or none. The admin API creates every combination of names, blank names, address and user. Each shape of names is
+ * looked up in every place that shows a name.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { shownName } from '../../../lib/text/person-name.js';
@@ -20,7 +20,7 @@ interface Sample {
   readonly email?: string;
   readonly user?: { readonly userName: string };
 }
-/** Each combination, with texts of its own. */
+/** Each combination, with its own texts. */
 const samples: readonly Sample[] = Object.values(given).flatMap((one) =>
   Object.values(family).flatMap((other) =>
     [true, false].flatMap((hasEmail) =>
@@ -44,7 +44,7 @@ const numbered = samples.map((sample, index): Sample => {
 const isNamed = ({ givenName = '', familyName = '', email, user }: Sample): boolean =>
   givenName.trim() !== '' || familyName.trim() !== '' || email !== undefined || user !== undefined;
 
-/** Shapes of names, with what each place says of them. */
+/** Shapes of names, with the expected name in each place. */
 const shapes = [
   { userName: 'both@acme.test', names: { givenName: 'Mae', familyName: 'Moe' }, name: 'Mae Moe', picture: 'MM', title: 'Mae Moe' },
   { userName: 'given@acme.test', names: { givenName: 'Mae' }, name: 'Mae', picture: 'M', title: 'Mae' },

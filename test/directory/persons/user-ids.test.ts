@@ -33,7 +33,7 @@ async function scene(options: Parameters<typeof testDirectory>[0] = {}): Promise
 const ids = (all: readonly { readonly id: string }[]) => all.map(({ id }) => id);
 const isGone = async ({ store }: Scene) => (await store.collection('removals').find({})).length === 0;
 
-/** The ways by which a user goes. */
+/** Ways of removing a user. */
 const removals: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
   'with the person': ({ directory, tid, personId }) => directory.forTenant(tid).persons.remove(personId),
   'without the person': ({ directory, tid }) => directory.forTenant(tid).users.remove(ID),
@@ -56,7 +56,7 @@ const removals: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
 
 const seedOf = (tid: string): Seed => ({ tenants: [{ id: tid, name: 'Globex', persons: [olga()] }] });
 const client = { id: ID, name: 'Client', metadata: { grant_types: ['client_credentials'] } };
-/** The records that are made with the id. Each answers the code of a refusal. */
+/** Creations of records with the id. Each returns the code of a refusal. */
 const makers: Readonly<Record<string, (directory: Directory, tid: string) => Promise<unknown>>> = {
   'a person with a user': (directory, tid) => directory.forTenant(tid).persons.create(olga()),
   'the same id in capitals': (directory, tid) => directory.forTenant(tid).persons.create(olga(ID.toUpperCase())),
@@ -241,7 +241,7 @@ describe('the key of the hashes', () => {
   const warnings: string[] = [];
   const logger = { ...silentLogger, warn: (_: unknown, message: string) => void warnings.push(message) };
   const memory = memoryDirectory();
-  /** A start with these secrets. */
+  /** Starts a service with these secrets. */
   async function started(...secrets: readonly string[]) {
     const t = await testDirectory({
       store: memory,

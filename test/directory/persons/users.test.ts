@@ -108,7 +108,7 @@ describe('users (design §3)', () => {
     const { version } = await users.require(id);
     expect((await users.activate(id)).version).toBe(version);
     expect((await users.enable(id)).version).toBe(version);
-    // Disabled before it was kept from which status.
+    // The user was disabled before the former status was stored.
     const rows = t.store.collection<PersonWithUser>('persons');
     await rows.update((await users.require(id)).id, (row) => ({ ...row, user: { ...row.user, status: 'disabled' } }));
     expect(await statusAfter('enable')).toBe('active');

@@ -1,4 +1,4 @@
-/** Members that a later seed says for the first time, of records that a seed made without them. */
+/** Members that a later seed sets for the first time, on records that a seed created without them. */
 
 import { describe, expect, test } from '@jest/globals';
 import type { TSchema } from '@sinclair/typebox';
@@ -10,7 +10,7 @@ type Members = Readonly<Record<string, unknown>>;
 interface Kind {
   /** The schema of the record in a seed. */
   readonly schema: TSchema;
-  /** Members that the record cannot be without, and members that make or name it. */
+  /** Members that the record requires, and members that create or name it. */
   readonly fixed: readonly string[];
   readonly values: Members;
   readonly seed: (members: Members) => Seed;
@@ -115,7 +115,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   group: {
     schema: at(seedSchema, 'tenants', 'groups'),
-    // Rights are given item by item.
+    // Rights are given one by one.
     fixed: ['id', 'name', 'permissions'],
     values: {},
     seed: (members) => inTenant({ groups: [{ id: id(4), name: 'Staff', ...members }] }),
@@ -140,7 +140,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   user: {
     schema: at(seedSchema, 'tenants', 'persons', 'user'),
-    // After the creation, status, password and parent are up to others.
+    // After the creation, other actors decide about status, password and parent.
     fixed: ['id', 'userName', 'status', 'devPassword', 'linkedTo', 'groups'],
     values: { emailVerified: true, externalIdentities: [{ idp: 'partner', subject: 'p' }] },
     seed: (members) => inTenant({ persons: [{ ...person, user: { id: id(5), userName: 'p@acme.test', ...members } }] }),
@@ -168,7 +168,7 @@ describe('a member that a later seed says for the first time', () => {
     expect(before).not.toEqual(values[member]);
     await apply(directory, seed({ [member]: values[member] }));
     expect((await stored(directory))?.[member]).toEqual(values[member]);
-    // A seed that says the first value again is heard as well.
+    // A seed that sets the first value again takes effect too.
     if (before === undefined || typeof before === 'object') return;
     await apply(directory, seed({ [member]: before }));
     expect((await stored(directory))?.[member]).toEqual(before);

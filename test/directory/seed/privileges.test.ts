@@ -1,4 +1,4 @@
-/** A seed gives privileges only to records that a seed made. */
+/** A seed gives privileges only to records that a seed created. */
 import { describe, expect, test } from '@jest/globals';
 import { applySeed, type Directory, type Seed } from '../../../lib/directory/index.js';
 import { seedIds } from '../../../lib/directory/seed/ids.js';
@@ -17,7 +17,7 @@ const release = (granted: string[], members: string[], groups = [{ name: 'Operat
   tenants: [{ name: 'Acme', groups, persons: [person(members)] }],
 });
 
-/** Applies seeds one after the other, and hands out what the last one said in the log. */
+/** Applies seeds one after the other, and returns the log of the last one. */
 async function apply(directory: Directory, ...seeds: readonly Seed[]): Promise<string> {
   let said: unknown[] = [];
   const note = (...words: unknown[]) => void said.push(words);
@@ -74,7 +74,7 @@ describe('T3-SEED-GROUP: a group of the seed with a member', () => {
     await users.setGroups(made.user?.id ?? '', { ids: [] });
     await apply(directory, later);
     expect((await groupNamed(directory))?.permissionIds).toEqual(['orders.view', PRIVILEGE]);
-    // From now on, members and permission are up to the administrators.
+    // From now on, administrators decide about the members and the permission.
     await users.setGroups(made.user?.id ?? '', { names: ['Operators'] });
     await directory.forTenant(tid).groups.update((await groupNamed(directory))?.id ?? '', { permissionIds: [] });
     await apply(directory, later);
@@ -130,7 +130,7 @@ test.each(['the user', 'the person'] as const)(
     expect(made?.user.groupIds).toHaveLength(1);
     if (what === 'the user') {
       await users.remove(user.id);
-      // The id of the user is free again where its tombstone was lost.
+      // The id of the user is free again, because its tombstone was lost.
       await built.store
         .collection('removedUsers')
         .find({})
@@ -142,7 +142,7 @@ test.each(['the user', 'the person'] as const)(
         .collection('removedUsers')
         .find({})
         .then((rows) => Promise.all(rows.map((row) => built.store.collection('removedUsers').remove(row.id))));
-      // The id is free once the events of the removal were dispatched.
+      // The id is free after the events of the removal were dispatched.
       const remade = () => persons.create({ id, givenName: 'M', familyName: 'M', user }).catch(IdpError.unless('conflict'));
       await until(async () => (await remade()) !== undefined);
     }
@@ -161,7 +161,7 @@ const none = { introspects: 'own', impersonation: 'refuse' } as const;
 const clientNone = { ...none, adminTenants: [], allowedScopes: ['openid'], trustedLoginHint: false };
 const plain = { name: 'Portal', secret: 'portal-secret' };
 const credentials = { metadata: { grant_types: ['client_credentials'] } };
-/** What has a secret: how somebody makes it, and seeds that give it no right, and each. */
+/** Records with a secret: how an administrator creates one, a seed without rights for it, and a seed with each right. */
 const holders = {
   clients: {
     make: ({ clients }: Directory) => clients.create({ id: 'portal', ...plain, ...credentials, ...clientNone }),
@@ -187,7 +187,7 @@ describe.each(Object.entries(holders))('Y2: %s', (collection, { make, seed, give
     expect(await store.collection(collection).get('portal')).toMatchObject({ ...stays, name: 'Portal 2' });
     await apply(directory, seed(given));
     expect(await store.collection(collection).get('portal')).toMatchObject(stays);
-    // Rights that an administrator gave it meanwhile stay.
+    // Rights that an administrator gave in the meantime stay.
     await directory[collection as 'clients'].update('portal', given);
     await apply(directory, seed({ ...given, name: 'Portal 3' }));
     expect(await store.collection(collection).get('portal')).toMatchObject(given);

@@ -1,4 +1,4 @@
-/** A record that was removed and made again is not the seed's, whatever its id. */
+/** A record that was removed and created again is not the seed's, even with the same id. */
 import { describe, expect, test } from '@jest/globals';
 import { applySeed, type Directory, type Seed } from '../../../lib/directory/index.js';
 import { seedIds } from '../../../lib/directory/seed/ids.js';
@@ -13,7 +13,7 @@ const subsidiaryId = ids.subsidiary(tid, { name: 'North' });
 const groupId = ids.group(tid, { name: 'Operators' });
 const personId = ids.person(tid, named);
 
-/** @param rights what a later release adds */
+/** @param rights that a later release adds */
 const release = (number: string, rights: readonly string[]): Seed => ({
   permissions: [PRIVILEGE, 'orders.view'].map((id) => ({ id, name: `${id} ${number}` })),
   tenants: [

@@ -1,4 +1,4 @@
-/** Design §1: mistakes of a seed are told with their path before anything is written. */
+/** Design §1: a refusal names the path of every mistake of a seed, before anything is written. */
 import { describe, expect, test } from '@jest/globals';
 import { applySeed, type Seed } from '../../../lib/directory/index.js';
 import type { ConfigProblem } from '../../../lib/errors.js';

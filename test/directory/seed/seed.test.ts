@@ -1,4 +1,4 @@
-/** Design §1: records that a seed makes, changes and leaves alone. */
+/** Design §1: records that a seed creates, changes and leaves unchanged. */
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../../adapters/memory/index.js';
 import { applySeed, type Seed } from '../../../lib/directory/index.js';
@@ -48,13 +48,13 @@ const seed: Seed = {
   ],
 };
 
-/** All that is kept, but for how often the dispatcher wrote it. */
+/** Returns all stored rows, without the number of the dispatcher's writes. */
 async function snapshot(store: DirectoryStore): Promise<unknown> {
   const names = Object.keys(collections).filter((name) => name !== 'changes');
   return Promise.all(names.map((name) => store.collection(name).find({})));
 }
 
-/** A store whose node dies after so many writes. */
+/** Returns a store whose node crashes after so many writes. */
 function dyingAfter(store: DirectoryStore, writes: number): DirectoryStore {
   let left = writes;
   const write =
@@ -178,7 +178,7 @@ describe('seed (design §1)', () => {
     expect(await directory.clients.checkSecret('web', 'web-secret')).toMatchObject({ requireConsent: true });
   });
 
-  /** The seed of a next release: each kind of record says something new, and one of each is new. */
+  /** The seed of a next release: each kind of record has a new value, and one record of each kind is new. */
   const release: Seed = {
     permissions: [
       { id: 'orders.approve', name: 'Approve all orders' },

@@ -1,4 +1,7 @@
-/** T3-SEED-SQUAT: ids of a seed follow from issuer and names, so anybody can compute them. A record that somebody else made with such an id is not the seed's. */
+/**
+ * T3-SEED-SQUAT: ids of a seed are derived from issuer and names, so anybody can compute them. A record that another actor created with
+ * such an id is not the seed's.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../../adapters/memory/index.js';
 import { applySeed, type Directory, type Seed } from '../../../lib/directory/index.js';
@@ -19,7 +22,7 @@ const seed: Seed = { permissions: [{ id: 'orders.approve', name: 'Approve' }], t
 const ids = seedIds(ISSUER);
 const tid = ids.tenant(acme);
 
-/** The first release has the tenants alone, which is when somebody can compute the ids of the next. */
+/** The first release has only the tenants. At this time, another actor can compute the ids of the next release. */
 const first: Seed = { tenants: [{ name: 'Acme' }, { name: 'Globex' }] };
 const squatted = {
   subsidiaries: ids.subsidiary(tid, acme.subsidiaries[0]!),
@@ -76,7 +79,7 @@ describe.each(cases)('T3-SEED-SQUAT: %s, taken in %s', (kind, _, place) => {
     expect({ ...after, version: 0, outbox: 0, pendingEvents: 0 }).toEqual({ ...before, version: 0, outbox: 0, pendingEvents: 0 });
     expect(warnings).toEqual([{ records: [`${collection}:${squatted[kind]}`] }]);
 
-    // A record that is removed stays away, whichever id it has.
+    // A removed record is not created again, whichever id it has.
     const { persons, groups, subsidiaries } = t.directory.forTenant(tid);
     for (const { id, name } of await groups.find()) if (name === 'Operators') await groups.remove(id);
     for (const { id, name } of await subsidiaries.find()) if (name === 'North') await subsidiaries.remove(id);

@@ -1,4 +1,4 @@
-/** Rows of extensions that a node keeps: until any node writes one, and not where the collection is not declared for it. */
+/** Rows of extensions that a node caches: until any node writes one, and only in collections that declare it. */
 import { afterEach, expect, test } from '@jest/globals';
 import { Type } from '@sinclair/typebox';
 import { memoryDirectory } from '../../../adapters/memory/index.js';
@@ -20,7 +20,7 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-/** Two nodes over one store, and what their reads of books ask it for. */
+/** Creates two nodes over one store, and records which reads of books reach the store. */
 async function twoNodes({ ttl = 50 } = {}) {
   const shared = memoryDirectory();
   await shared.open([...Object.values(collections), specOf(books as never), specOf(visits as never)]);
@@ -69,7 +69,7 @@ test('rows are read once, by id and by index, until a node writes one', async ()
   expect((await cached.findAll('acme', ['a'])).rows.map(({ id }) => id)).toEqual(['first']);
   expect((await cached.findAll('globex', ['a'])).rows).toEqual([]);
   const { reads } = state;
-  // What is at hand is no promise.
+  // A cached result is no promise.
   expect(cached.get('first')).toMatchObject({ shelf: 'a' });
   expect(cached.findAll('acme', ['a'])).toMatchObject({ rows: [{ id: 'first' }] });
   expect(state.reads).toBe(reads);

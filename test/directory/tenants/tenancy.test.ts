@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Directory, TenantDirectory } from '../../../lib/directory/index.js';
 import { tenantWithUser, testDirectory } from '../../support/service/test-directory.js';
 
-/** Ids of records of one tenant, or of nothing. */
+/** Ids of records of one tenant, or of no record. */
 interface Ids {
   readonly tid: string;
   readonly personId: string;
@@ -17,7 +17,7 @@ interface Ids {
 
 type Row = (services: TenantDirectory, theirs: Ids, own: Ids) => Promise<unknown>;
 
-/** What each method does with somebody else's ids. A method without a row here fails the walk. */
+/** Expected results of each method with the ids of another tenant. A method without a row here fails the test. */
 const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, readonly Row[]>>>> = {
   persons: {
     create: [
@@ -124,7 +124,7 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
   linking: {
     link: [
       ({ linking }, { userId }, own) => linking.link(userId, own),
-      // The parent may be in any tenant, but only where the caller says it is.
+      // The parent may be in any tenant, but only in the tenant that the caller names.
       ({ linking }, { userId }, own) => linking.link(own.userId, { tid: own.tid, userId }),
     ],
     unlink: [
@@ -134,7 +134,7 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
   },
 };
 
-/** Ids that nothing has. */
+/** Ids of no record. */
 const absent: Ids = {
   tid: '00000000-0000-7000-8000-000000000000',
   personId: '00000000-0000-7000-8000-000000000001',
@@ -161,7 +161,7 @@ async function furnished(directory: Directory, name: string): Promise<Ids> {
   return { ...ids, invitationId, userName, nationalId, groupName, groupId, subsidiaryId };
 }
 
-/** What the caller sees: the value, or all of the error; ids it gave itself read alike. */
+/** Returns the result as the caller sees it: the value, or the whole error. Ids that the caller gave are masked. */
 async function outcome(call: Promise<unknown>, given: Ids): Promise<string> {
   const seen = await call.then(
     (value) => ({ value }),
