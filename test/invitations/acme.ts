@@ -1,4 +1,4 @@
-/** A directory that invites, without a service around it. */
+/** A directory with invitations, without a service around it. */
 import { type TestDirectory, testDirectory } from '../support/service/test-directory.js';
 
 export const ALICE = { givenName: 'Alice', familyName: 'Adams', email: 'alice@acme.test', user: { userName: 'alice@acme.test' } };
@@ -7,7 +7,7 @@ export const PASSWORD = 'a password that is long';
 export const personalTenant = '0197a000-0000-7000-8000-00000000a001';
 export const rules = { hasMail: true, personalTenant, lifetimeSeconds: 86_400, urlOf: (token: string) => `https://idp.test/${token}` };
 
-/** A tenant whose directory invites. */
+/** Creates a tenant whose directory has invitations. */
 export async function acme(options: Parameters<typeof testDirectory>[0] = {}) {
   const t = await testDirectory({ invitations: rules, ...options });
   const { id: tid } = await t.directory.tenants.create({ name: 'Acme' });

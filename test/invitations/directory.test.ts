@@ -1,4 +1,4 @@
-/** Invitations in the directory: made, accepted, revoked, listed. */
+/** Invitations in the directory: their creation, acceptance, revocation and lists. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import type { Delivery, Invitation, Person } from '../../lib/store/records/records.js';
@@ -209,7 +209,7 @@ describe('design 7: an invitation without its person is invalid, and nothing sta
     await until(() => due.length === 1);
     expect(due).toEqual([[invitation.id, (await world.invitations.link(invitation.id)).url]]);
 
-    // A node died after the row, before the person.
+    // A node crashed after the write of the row, before that of the person.
     const orphan = { ...(await store.collection<Invitation>('invitations').get(invitation.id)), id: person.id, personId: invitation.id };
     await store.collection('invitations').insert(orphan as never);
     expect([await world.invitations.get(orphan.id), (await world.invitations.list()).items.length]).toEqual([undefined, 1]);
@@ -221,7 +221,7 @@ describe('design 7: an invitation without its person is invalid, and nothing sta
     await deliver('0197a000-0000-7000-8000-000000000000', { id: orphan.id });
     await until(async () => (await store.collection('invitations').get(orphan.id)) === undefined);
 
-    // A node died after the person’s document, before the password and the row.
+    // A node crashed after the write of the person’s document, before those of the password and the row.
     const credentialId = '0197a000-0000-7000-8000-00000000c001';
     await directory.credentials.setFirstPassword({ id: credentialId, userName: 'alice@acme.test' }, PASSWORD);
     await store.collection<Person>('persons').update(person.id, (row) => {

@@ -1,4 +1,4 @@
-/** Service specification, Events 2: all events that an invitation with a client leads to name the client, those of a personal account too. */
+/** Service specification, Events 2: all events of an invitation with a client name the client, events of a personal account too. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
@@ -25,7 +25,7 @@ const newName = () => `personal-${randomUUID()}@home.test`;
 const CONFIRM = 'Link these accounts?';
 const names = { givenName: 'Gina', familyName: 'Guest', password: PASSWORD };
 
-/** Ways to a personal account that the invitation makes: each returns its user name. */
+/** Ways in which the invitation creates a personal account. Each returns its user name. */
 const ways: Record<string, { readonly service: IdpInUse; readonly make: (url: string) => Promise<string> }> = {
   'the form, without mail': {
     service,

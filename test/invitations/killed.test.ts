@@ -13,7 +13,7 @@ import { withMongo } from '../support/stores/mongo.js';
 import { until } from '../support/time/until.js';
 
 const ROUNDS = process.env.PROVE ? 13 : 1;
-/** Writes of an acceptance: announced, offered, accepted, the password taken over, the row in line. */
+/** Writes of an acceptance: delivery enqueued, password offered, invitation accepted, password moved, row updated. */
 const POINTS = process.env.PROVE ? [1, 2, 3, 4, 5, 6, 7, 8] : [3, 4];
 
 withMongo('MONGODB_URL', (mongo) =>
@@ -36,7 +36,7 @@ withMongo('MONGODB_URL', (mongo) =>
       await idp?.close();
     });
 
-    /** Runs an acceptance in a process of its own; undefined when it was killed. */
+    /** Runs an acceptance in a process of its own. Returns undefined if the process was killed. */
     async function run(settings: Omit<InvitationNodeSettings, 'url' | 'database'>): Promise<string | undefined> {
       const all: InvitationNodeSettings = { url: mongo.url, database: mongo.database, ...settings };
       node = fork(new URL('../support/administration/invitation-node.js', import.meta.url), [JSON.stringify(all)], {

@@ -1,4 +1,7 @@
-/** Mail of the service: design §1, threat G9. The host's transport gets a finished mail, with the look and the language of whom it is for. */
+/**
+ * Mail of the service: design §1, threat G9. The host's transport gets a finished mail, with the look of its client and in the language of
+ * its receiver.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { MailMessage } from 'tenant-idp';
@@ -88,7 +91,7 @@ describe('4.12 the service sends the invitation', () => {
 
   test.each(['fr', 'abcd'])('a tenant whose locale is %s gets its mail, with times in the language of the mail', async (locale) => {
     const globex = await tenantNamed(service.idp, 'Globex');
-    // Stored when any text was taken.
+    // The value was stored when any text was accepted.
     const tenants = directory.store.collection('tenants');
     await tenants.update(globex, (row) => ({ ...row, locale }));
     await until(async () => (await service.idp.directory.tenants.get(globex))?.locale === locale);
@@ -136,7 +139,7 @@ describe('a mail that was not taken', () => {
     await until(() => tried.some(({ to }) => to === userName));
     await invitations.resend(invitation.id);
     await captured.to(userName);
-    // The first one comes round again, and is dropped.
+    // The first delivery is retried, and is dropped.
     await until(async () => (await directory.store.collection('deliveries').find({})).length === 0);
     const sent = captured.mails.filter(({ to }) => to === userName);
     expect([sent.length, titleOf(await new Agent().get(linkIn(sent[0] as MailMessage)))]).toEqual([1, 'Welcome to Acme']);

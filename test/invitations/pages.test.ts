@@ -1,4 +1,4 @@
-/** Service specification 4.12, “Events” 2; threats G1, G9, G11: the pages of an invitation, as a browser gets them. */
+/** Service specification 4.12, “Events” 2; threats G1, G9, G11: the pages of an invitation in a browser. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ArtifactStore } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -20,7 +20,7 @@ import { until } from '../support/time/until.js';
 const captured = captureMail();
 const rows = memoryDirectory();
 const memory = memoryArtifacts();
-/** Whether the store is away when an acceptance was written, and its answer is to be kept. */
+/** Whether the store is unavailable after an acceptance was written, when its answer is stored. */
 let isOut = false;
 const artifacts: ArtifactStore = {
   ...memory,
@@ -38,7 +38,7 @@ const service = useIdp({
 });
 
 const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
-/** Who the browser is signed in as, for an application. */
+/** Returns the user that the browser is signed in as, for an application. */
 async function userOf(agent: Agent): Promise<string | undefined> {
   const page = await agent.follow(await agent.get(authorizeUrl(service.issuer, { prompt: 'none', scope: 'openid profile', ...pkce })));
   return new URL(page.location ?? 'http://none').searchParams.get('error') ?? undefined;
@@ -189,7 +189,7 @@ describe('G9 the right page for each link', () => {
     if (state === 'revoked') await invitations.revoke(invitation.id);
     if (state === 'replaced') await invitations.resend(invitation.id);
     if (state === 'unavailable') {
-      // Written past the services, which refuse it, as an earlier version did.
+      // This write skips the services, which would refuse it, as an earlier version did.
       await rows.collection<{ id: string; version: number }>('tenants').update(tid, (row) => ({ ...row, signIn: { methods: ['eid'] } }));
       await service.idp.directory.tenants.update(tid, { locale: 'en' });
     }
@@ -245,7 +245,7 @@ describe('G9 the right page for each link', () => {
     const agent = new Agent();
     const early = await agent.get(url);
     await signIn(agent, authorizeUrl(service.issuer, pkce), 'bob@globex.test', 'bob');
-    // The page was opened before Bob signed in, so it did not say that he is signed out.
+    // The page was opened before Bob signed in, so it did not say that he will be signed out.
     const told = await agent.submit(early, { password: PASSWORD });
     expect([told.status, told.body.includes('Bob Brown (bob@globex.test) is signed in')]).toEqual([409, true]);
     const done = await agent.follow(await agent.submit(told, { password: PASSWORD }));
@@ -291,7 +291,7 @@ describe('acceptance signs the browser in under the tenant’s requirements', ()
     const [parent] = await directory.accounts.candidates('carol@acme.test');
     if (!parent) throw new Error('no Carol');
     const child = await service.idp.tenant(tid).users.findByUserName(userName);
-    // Linked while it was invited: the parent signs it in, so the invitation proves nothing that does.
+    // The user was linked while it was invited. The parent signs it in, so the invitation proves nothing that signs in.
     await service.idp.tenant(tid).linking.link(child?.user.id as string, { tid: parent.tenant.id, userId: parent.person.user.id });
     const agent = new Agent();
     const page = await agent.get(url);

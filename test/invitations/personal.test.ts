@@ -10,14 +10,14 @@ import { until } from '../support/time/until.js';
 const service = useIdp({ seed: invitingSeed as never, personalTenant });
 const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
 
-/** Goes on with the link by a sign-in to a personal account, up to the page that asks for both. */
+/** Opens the link and signs in to a personal account, up to the page that confirms both accounts. */
 async function asPersonal(agent: Agent, url: string, userName: string, password: string): Promise<Answer> {
   const identifier = await agent.follow(await agent.submit(await agent.get(url), { step: 'sign-in' }));
   const asked = await agent.submit(identifier, { identifier: userName });
   return agent.follow(await agent.submit(asked, { password }));
 }
 const create = { givenName: 'Gina', familyName: 'Guest', password: PASSWORD };
-/** Goes on with a new personal account. */
+/** Opens the link and creates a new personal account. */
 async function asNew(agent: Agent, url: string, email: string, fields: Partial<typeof create> = {}): Promise<Answer> {
   const form = await agent.follow(await agent.submit(await agent.get(url), { step: 'create' }));
   return agent.follow(await agent.submit(form, { ...create, email, ...fields }));
@@ -53,7 +53,7 @@ describe('4.12 link=true makes the invited user sign in or create a personal acc
         metadata: { ClientId: 'portal', ClientName: 'The portal' },
       },
     ]);
-    // The browser is signed in as the organisation's account, without another password.
+    // The browser is signed in to the organisation's account, without another password.
     const { location = '' } = await agent.follow(
       await agent.get(authorizeUrl(service.issuer, { prompt: 'none', acr_values: `tenant:${invited.tid}`, ...pkce })),
     );
@@ -100,7 +100,7 @@ describe('4.12 link=true makes the invited user sign in or create a personal acc
     const parent = await service.idp.tenant(personalTenant).users.findByUserName(email);
     expect(parent?.user).toMatchObject({ status: 'active', emailVerified: false, isParent: true });
     expect((await personOf(invited))?.user.parentUserId).toBe(parent?.user.id);
-    // The personal password signs in the organisation's account.
+    // The personal password signs in to the organisation's account.
     const url = authorizeUrl(service.issuer, { acr_values: `tenant:${invited.tid}`, ...pkce });
     expect((await signIn(new Agent(), url, invited.userName, PASSWORD)).location).toContain('code=');
   });
@@ -160,7 +160,7 @@ describe('G10 control of both accounts is proven', () => {
     const next = await agent.follow(await agent.submit(await agent.get(invited.url), { step: 'sign-in' }));
     expect(next.body).toMatch(/name="(identifier|password)"/);
     const confirm = `${service.issuer}/idp/invitations/confirm?invitation=${invited.invitation.id}.1`;
-    // Signed in, but not since the link was opened.
+    // The browser is signed in, but not since the link was opened.
     await new Promise((resolve) => setTimeout(resolve, 1100));
     const other = await invite(service.idp, { link: true });
     await agent.submit(await agent.get(other.url), { step: 'sign-in' });

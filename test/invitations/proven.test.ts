@@ -1,4 +1,4 @@
-/** T-INV-UNPROVEN: where the service has mail, a personal account of an invitation is made when its address is proven. */
+/** T-INV-UNPROVEN: if the service has mail, a personal account of an invitation is created when its address is proven. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
 import { captureMail, invite, invitingSeed, PASSWORD, personalTenant } from '../support/administration/invitations.js';
@@ -24,7 +24,7 @@ const url = () =>
 const newName = () => `personal-${randomUUID()}@home.test`;
 const accountOf = (email: string) => service.idp.tenant(personalTenant).users.findByUserName(email);
 
-/** Goes on with the link of an invitation, and posts the form of a new account. */
+/** Opens the link of an invitation, and posts the form of a new account. */
 async function begin(agent: Agent, link: string, email: string): Promise<Answer> {
   const form = await agent.follow(await agent.submit(await agent.get(link), { step: 'create' }));
   return agent.follow(await agent.submit(form, { givenName: 'Gina', familyName: 'Go to evil.test', email, password: PASSWORD }));
@@ -90,7 +90,7 @@ test('R7-LATE: an account that is made after the sign-in has expired says that t
   passTime(2000);
   const late = await agent.follow(await agent.submit(page, {}));
   expect([titleOf(late), late.body.includes('Open your invitation again to accept it.')]).toEqual(['Your account is ready', true]);
-  // Another content, because the same one would be answered as before.
+  // The content differs, because the same content would get the former answer.
   expect((await agent.submit(page, { again: 'yes' })).body).toContain('Open your invitation again to accept it.');
   const form = await agent.follow(await agent.submit(await agent.get(invited.url), { step: 'sign-in' }));
   const asked = form.body.includes('name="password"') ? form : await agent.submit(form, { identifier: email });

@@ -1,4 +1,4 @@
-/** Issue 14, 4: an invited person accepts by signing in at a provider that knows them. */
+/** Issue 14, 4: an invited person accepts by a sign-in at an upstream provider that knows them. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Extension, locales, redirectByGet } from 'tenant-idp/extension';
 import { invite, invitingSeed, tenantNamed } from '../support/administration/invitations.js';
@@ -6,7 +6,7 @@ import { Agent, type Answer, titleOf } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
 
 const label = Object.fromEntries(locales.map((locale) => [locale, 'Sign in at Contoso'])) as never;
-/** The provider, which says that everybody is this one. */
+/** The upstream provider, which returns this subject for every user. */
 const at = { subject: 'nobody' };
 const contoso: Extension = {
   name: 'contoso',

@@ -1,4 +1,4 @@
-/** Threats G9, J1: of any number of acceptances at once one succeeds, whatever the records are kept in. */
+/** Threats G9, J1: of concurrent acceptances one succeeds, in every kind of store. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ArtifactStore, DirectoryStore, IdentityProvider } from 'tenant-idp';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
@@ -18,7 +18,10 @@ const AT_ONCE = process.env.PROVE ? 50 : 15;
 const passwordOf = (index: number) => `the password of number ${index}`;
 const accept = async (agent: Agent, page: Answer, index: number) => (await agent.submit(page, { password: passwordOf(index) })).status;
 
-/** Rounds over two nodes: how many acceptances won, how many were answered with 303, 410 or 503, and whether the winner's password is the user's. */
+/**
+ * Runs rounds over two nodes. Returns how many acceptances won, how many were answered with 303, 410 or 503, and whether the winner's
+ * password is the user's.
+ */
 async function rounds(nodes: Instances): Promise<readonly (readonly unknown[])[]> {
   const found: unknown[][] = [];
   const [idp] = nodes.idps as [IdentityProvider, ...IdentityProvider[]];
@@ -39,13 +42,13 @@ async function rounds(nodes: Instances): Promise<readonly (readonly unknown[])[]
 interface Round {
   readonly url: string;
   readonly userName: string;
-  /** Who was asked to come again. */
+  /** Acceptances that were answered with a request to retry. */
   readonly asked: readonly number[];
 }
 
 /**
- * The winners of a round that told nobody so, because a busy store answered too late. Either one of those who were asked to come again has accepted,
- * or the invitation can still be accepted.
+ * Returns the winners of a round without a success answer, because a busy store answered too late. Either an acceptance that was asked to
+ * retry has succeeded, or the invitation can still be accepted.
  */
 async function untoldWinners({ directory }: IdentityProvider, { url, userName, asked }: Round): Promise<readonly number[]> {
   const late = new Agent();

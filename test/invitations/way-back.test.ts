@@ -1,4 +1,4 @@
-/** Service specification 4.12, `clientId`: the user returns to the client, also where it has no `postRegistrationUri`. */
+/** Service specification 4.12, `clientId`: the user returns to the client, even if it has no `postRegistrationUri`. */
 import { expect, test } from '@jest/globals';
 import { acceptedIn, invite, invitingSeed, postRegistrationUri } from '../support/administration/invitations.js';
 import { titleOf } from '../support/client/agent.js';

@@ -1,4 +1,7 @@
-/** T3-CHAIN-CROWD2: an administrator of three tenants keeps nobody of a fourth out: the field “Organisation” finds the account. */
+/**
+ * T3-CHAIN-CROWD2: an administrator of three tenants cannot shut out a user of a fourth, because the field “Organisation” finds the
+ * account.
+ */
 import { beforeAll, expect, test } from '@jest/globals';
 import {
   type AdminClient,
@@ -35,7 +38,7 @@ beforeAll(async () => {
   tids = mine.map((name) => all[name] ?? '');
   crowd = administer(service.issuer, await adminToken(service.issuer, 'crowd'));
   for (const [index, tid] of tids.entries()) {
-    // A person's id is the caller's to choose, and accounts of a name are read in the order of these.
+    // The caller chooses a person's id, and accounts of a name are read in the order of these ids.
     const id = `00000000-0000-7000-8000-00000000000${index}`;
     const made = await crowd.post(`/tenants/${tid}/persons`, { id, givenName: 'V', familyName: 'T', user: { userName: NAME } });
     expect(made.status).toBe(201);
@@ -44,7 +47,7 @@ beforeAll(async () => {
   }
 });
 
-/** Whether the password signs in, with the organisation named. */
+/** Whether the password signs in, with the given organisation. */
 async function signsIn(organisation: string | undefined, password: string): Promise<boolean> {
   const agent = new Agent();
   const url = authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256' });

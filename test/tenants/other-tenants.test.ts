@@ -27,7 +27,7 @@ const initech = {
     },
   ],
 };
-/** What a host's own claim can say. */
+/** Values that a host's own claim can contain. */
 const familyClaim = defineClaims({
   name: 'family',
   claims: {
@@ -62,7 +62,7 @@ const service = useIdp({
   },
 });
 
-/** Organisations of the other accounts that an answer tells of, by each claim that can. */
+/** Returns the organisations of the other accounts in an answer, by each claim that can contain them. */
 const told = ({ may_login = [], secondary_emails = [], family }: Json) => ({
   may_login: may_login.map(({ companyname }: Json) => companyname).sort(),
   secondary_emails: secondary_emails.map(({ email }: Json) => email).sort(),
@@ -87,7 +87,7 @@ test.each([
   const claims: Json = decodeJwt(tokens.id_token);
   const { sub, tid } = claims;
   expect(told(claims)).toEqual(expected);
-  // Directly, then by oidc-provider.
+  // The first request is answered by the service itself, the second by oidc-provider.
   for (const query of ['', '?unknown=1']) {
     const headers = { authorization: `Bearer ${tokens.access_token}` };
     const response = await fetch(`${service.issuer}/connect/userinfo${query}`, { headers });

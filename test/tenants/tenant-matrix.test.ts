@@ -13,13 +13,13 @@ import { startIdp, type TestIdp } from '../support/service/idp.js';
 import { expectQuietLog } from '../support/service/leaks.js';
 import { redirectUri } from '../support/service/seed.js';
 
-/** A tenth of the combinations, another one for each flow, and some of those that take pages and passwords; `npm run prove` tries all. */
+/** A tenth of the combinations, different ones for each flow, and some of those with pages and passwords. `npm run prove` tries all. */
 const EVERY = process.env.PROVE ? 1 : 10;
 const WITH_PAGES = process.env.PROVE ? Number.POSITIVE_INFINITY : 20;
 
 const flows = ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token', 'token'] as const;
 const ways = ['GET', 'POST', 'PAR'] as const;
-/** Alice's accounts are linked; Bob and Carol have one each. */
+/** Persons: Alice has linked accounts; Bob and Carol have one account each. */
 const people = {
   'alice at Acme': { userName: 'alice@acme.test', password: 'alice' },
   'alice at Globex': { userName: 'alice@globex.test', password: 'alice' },
@@ -55,7 +55,7 @@ const tids: Record<string, string> = { unknown: '01890a5d-ac96-774b-bcce-b302099
 const pkce = createPkce();
 const client = { client: 'all', secret: 'all-secret' };
 
-/** Who may not sign in to the tenant fails; so many failures are nobody's sign-in, and each service counts its own. */
+/** A user who may not sign in to the tenant fails. These failures are too few for a limit, and each service counts its own. */
 const limits = { signInFailures: 100, signInFailuresPerAccount: 100, signInFailuresPerAddress: 1000 };
 const CASES_OF_ONE_SERVICE = 120;
 
@@ -112,7 +112,7 @@ async function send(agent: Agent, { flow, way, tenant, loginHint, hint }: Case, 
   );
 }
 
-/** The accounts that everything in a response names, and all that its code and refresh token buy. */
+/** Returns the accounts that a response, its code and its refresh token name. */
 async function accountsIn(members: Record<string, string>): Promise<{ tid: unknown; oid: unknown }[]> {
   const found: { tid: unknown; oid: unknown }[] = [];
   const note = ({ tid, oid, sub }: Json) => found.push({ tid, oid: oid ?? sub });
@@ -136,7 +136,7 @@ async function accountsIn(members: Record<string, string>): Promise<{ tid: unkno
   return found;
 }
 
-/** Only the account that fits, in every token; and there are some exactly when there may be. */
+/** Expects only the fitting account in every token, and tokens exactly if they are allowed. */
 async function expectOnly(members: Record<string, string>, expected: Name | undefined, one: Case): Promise<void> {
   const found = await accountsIn(members);
   const { tid, oid } = expected ? accounts[expected] : { tid: undefined, oid: undefined };
@@ -181,7 +181,7 @@ describe('4.2 tenant: without interaction', () => {
 });
 
 describe('4.2 tenant: with the pages', () => {
-  /** Goes through the pages as somebody: takes the first account that is offered, else types name and password. */
+  /** Goes through the pages as a user: chooses the first offered account, or otherwise enters name and password. */
   async function goThrough(agent: Agent, first: Answer, who: Name): Promise<Record<string, string>> {
     let answer = first;
     for (let step = 0; step < 6 && answer.location === undefined; step += 1) {
@@ -196,11 +196,11 @@ describe('4.2 tenant: with the pages', () => {
     return membersOf(answer);
   }
 
-  /** The account that fits of those that a sign-in is good for. */
+  /** Returns the fitting account among those that a sign-in opens. */
   const answering = (name: Name, one: Case): Name | undefined =>
     fits(name, one) ? name : names.find((other) => isAlice(name) && isAlice(other) && fits(other, one));
 
-  /** A name means an account of the tenant, and the name of a parent the linked account there. */
+  /** Whether the user's name means an account of the tenant. The name of a parent means its linked account in the tenant. */
   const mayName = (who: Name, one: Case): boolean => isOfTenant(who, one) || who === 'alice at Acme';
 
   const withPages = cases.flatMap((one) => names.map((who) => ({ one, who })));
@@ -223,7 +223,7 @@ describe('4.2 tenant: with the pages', () => {
         await start();
       }
       const waiting = wanted.slice(from, from + CASES_OF_ONE_SERVICE).values();
-      // Most of the time passwords are hashed, beside each other.
+      // Most of the time is spent on hashes of passwords, which run in parallel.
       const lane = async (): Promise<void> => {
         for (const each of waiting) await tryOne(each);
       };
@@ -233,7 +233,7 @@ describe('4.2 tenant: with the pages', () => {
   });
 });
 
-/** As many as wanted, picked by a linear congruential generator: the seed tells which. */
+/** Returns as many items as wanted, picked by a linear congruential generator from the seed. */
 function someOf<T>(all: readonly T[], count: number, seed: number): readonly T[] {
   if (count >= all.length) return all;
   let state = seed;

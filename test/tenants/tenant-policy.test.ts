@@ -1,4 +1,4 @@
-/** Security table M3: a policy that nothing here can meet signs nobody in, by whatever way; clearing it lets everything go on. */
+/** Security table M3: a policy that no method here can meet signs nobody in, in any way. After it is cleared, sign-ins continue. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
@@ -16,7 +16,7 @@ import { epochSeconds } from '../support/time/epoch-seconds.js';
 
 type Policy = { methods?: readonly string[]; requireMfa?: boolean };
 
-/** What may stand in rows of before, or be written today. */
+/** Policies that older rows may have, or that may be written today. */
 const policies: readonly (readonly [string, Policy])[] = [
   ['a method that does not exist', { methods: ['passkey'] }],
   ['no method at all', { methods: [] }],
@@ -28,7 +28,7 @@ const tenantId = '00000000-0000-7000-8000-0000000000ac';
 let key: Awaited<ReturnType<typeof generateKeyPair>>['privateKey'];
 const setPolicy = async (signIn: Policy | undefined) => {
   await rows.collection<{ id: string; version: number }>('tenants').update(tenantId, (row) => ({ ...row, signIn }));
-  // Written past the services, as an earlier version did: so that the caches hear of it.
+  // This write skips the services, as an earlier version did, so the caches must be notified.
   await idp.idp.directory.tenants.update(tenantId, { name: `Acme ${randomUUID()}` });
 };
 
