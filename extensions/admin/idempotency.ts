@@ -15,7 +15,7 @@ import { IdpError } from '../../lib/extension-door.js';
 import { errors } from './errors.js';
 
 const DAY_SECONDS = 86_400;
-/** Seconds that an attempt holds the turn of its key. An attempt that ends gives the turn back, so only one whose node died holds it to the end. */
+/** Seconds that an attempt holds the turn of its key. An attempt gives the turn back when it ends, so only an attempt whose node died holds it to the end. */
 const TURN_SECONDS = 30;
 /** Milliseconds between two tries to give a turn back. The first try often fails, because an unavailable store ended the attempt. */
 const GIVE_BACK_MS = 250;
@@ -218,8 +218,8 @@ const attemptOf = ({ request, ids }: Claim, isRetry: boolean, remember: Operatio
 });
 
 /**
- * Runs a request. A retry that is refused runs once more, because the write of the previous attempt may have reached the store after the retry had looked for
- * it, so that this write causes the refusal.
+ * Runs a request. A retry that is refused runs again, because the write of the previous attempt may have reached the store after the retry had looked for it.
+ * Then this write caused the refusal.
  */
 async function runOnce(run: Run, attempt: () => Attempt): Promise<Outcome> {
   const { isRetry } = attempt();

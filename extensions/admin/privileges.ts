@@ -4,7 +4,7 @@ import { errors } from './errors.js';
 
 type Request = Pick<OperationRequest, 'administrator' | 'directory'>;
 
-/** @throws IdpError `grant_exceeds_own` unless the administrator may become the person. */
+/** Checks that the administrator may become the person. @throws IdpError `grant_exceeds_own` */
 export async function checkMayBecome({ administrator, directory }: Request, person: PersonWithUser): Promise<void> {
   if (!(await directory.privileges.mayBecome(administrator, person))) throw errors('grant_exceeds_own');
 }

@@ -88,8 +88,8 @@ export const isMalformed = ({ malformed = [] }: Damaged, pointer: string): boole
   malformed.some((path) => `${path}/`.startsWith(`${pointer}/`) || pointer.startsWith(`${path}/`));
 
 /**
- * Returns JSON Pointers to the values that a merge patch writes. `null` and an object without members write no value, so they repair nothing: otherwise a
- * malformed member would be taken away unseen, and many members give more when they are absent.
+ * Returns JSON Pointers to the values that a merge patch writes. `null` and an object without members write no value and repair nothing. Otherwise a
+ * malformed member would be removed unseen, and many members give more when they are absent.
  */
 export const pointersOf = (patch: unknown, pointer = ''): readonly string[] => {
   if (patch === null) return [];

@@ -114,7 +114,7 @@ function holders<Row extends Holder>(
 const scopesBefore = async (request: Request, client: Client | undefined): Promise<readonly string[]> =>
   isMalformed(request, '/allowedScopes') ? [...(await request.directory.existingScopes())] : (client?.allowedScopes ?? []);
 
-/** Reads metadata as people paste it. Members that the request does not write stay as they are. */
+/** Reads metadata as administrators paste it. Members that the request does not write stay as they are. */
 function understood({ body, directory }: Request, client: Client | undefined): Understood {
   if (body.metadata === undefined) return { body, warnings: [] };
   const { metadata, warnings } = directory.clients.understood(body.metadata as Fields, client?.metadata);

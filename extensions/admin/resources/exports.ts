@@ -31,7 +31,7 @@ const PersonExport = Type.Object(
   { $id: 'PersonExport', additionalProperties: false },
 );
 
-/** JSON as it is answered: instants as text. */
+/** Returns a value as JSON has it, with instants as text. */
 const asJson = <Value>(value: unknown): Value => JSON.parse(JSON.stringify(value)) as Value;
 
 export const exports = [

@@ -27,7 +27,10 @@ const Links = Type.Object(
 
 type Params = { readonly tid: string; readonly id: string; readonly parentId: string };
 
-/** Returns the parent, in any tenant. A tenant that the caller does not administer is answered like an unknown one. @throws IdpError `not_found` */
+/**
+ * Returns the parent, in any tenant. A parent in a tenant that the caller does not administer is answered like an unknown parent.
+ * @throws IdpError `not_found`
+ */
 async function parentOf({ params, directory, administrator }: OperationRequest<Params>): Promise<Account> {
   await directory.forTenant(params.tid).users.require(params.id);
   const parent = await directory.accounts.findByOid(params.parentId);

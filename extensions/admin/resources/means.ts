@@ -79,10 +79,10 @@ type Listing = readonly (readonly [digest: string, at: number])[];
 
 /** Maximum means that one answer lists. All means of one user and its parent fit. */
 const MOST_MEANS = 500;
-/** Maximum digests that are kept of one listing. The newest stay. */
+/** Maximum stored digests of one listing. The newest digests stay. */
 const MOST_DIGESTS = 20_000;
 
-/** Records that the administrator vouches for the means that were judged. Runs after the grant is written. */
+/** Records that the administrator vouches for the judged means. The caller runs it after the grant is written. */
 export type Confirmation = () => Promise<void>;
 
 /** Unconfirmed means of a user, of a person who is about to get a user, of a group that is about to get permissions, or of a client. */
@@ -96,7 +96,7 @@ interface Unconfirmed {
 
 export interface MeansChecks {
   /**
-   * Looks at the means of a user who is about to get privileges.
+   * Checks the means of a user who is about to get privileges.
    * @throws IdpError `means_unconfirmed` with the means that do not cover the privileges, unless the administrator was shown these means and confirms them
    */
   ofUser(request: Request, person: PersonWithUser, added: readonly Privilege[], isConfirmed: boolean): Promise<Confirmation | undefined>;
@@ -272,7 +272,7 @@ const confirmOperation = (shown: Listings) =>
     },
   });
 
-/** @param groupId a group that the user is about to be in */
+/** Returns the unconfirmed means of the user in the path. @param groupId a group that the user is about to be in */
 async function unconfirmedOfUser({ params, directory }: Request, groupId?: string): Promise<Unconfirmed> {
   const { tid = '', id = '' } = params;
   const added = groupId === undefined ? [] : await directory.privileges.ofGroupIds({ tid, groupIds: [groupId] });

@@ -36,7 +36,7 @@ const ended = (verb: 'disable' | 'sign-out', summary: string) =>
     },
   });
 
-/** Members by which somebody could be signed in as the user. The user name is one, because a sign-in method of a host may use it. */
+/** Members that decide which sign-ins open the account. The user name is one of them, because a sign-in method of a host may use it. */
 const signsIn = ['userName', 'externalIdentities'] as const satisfies readonly (keyof User)[];
 
 const { items, unreadable } = pageOf(form({ id: Type.String(), name: Type.String() })).properties;

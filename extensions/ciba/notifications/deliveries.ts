@@ -1,4 +1,4 @@
-/** How deliveries about authentication requests are taken. */
+/** Handlers of the deliveries about authentication requests, with their retries. */
 import type { DeliveryKind, ExtensionContext } from '../../../lib/extension-door.js';
 import type { Requests } from '../requests/requests.js';
 import { createRaiseDecision } from './events.js';

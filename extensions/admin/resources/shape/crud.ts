@@ -84,7 +84,7 @@ interface CrudOptions<Row extends Stored> {
   /** The form of a change. Without it, the resource has no change. Its member `confirm` is for the guard alone, and is not stored. */
   readonly changeable?: TObject;
   /**
-   * Reads a body that contains a document as people paste it. Only the answer to the write has the warnings.
+   * Reads a body that contains a document as administrators paste it. Only the answer to the write has the warnings.
    * @param row the record that a patch changes
    */
   readonly understood?: (request: Request, row: Row | undefined) => Understood;
