@@ -34,7 +34,7 @@ beforeAll(async () => {
   [tid, globex] = [ids.Acme ?? '', ids.Globex ?? ''];
 });
 
-/** What changes nothing that is kept, or is tried where there is something to change. */
+/** Operations that change no stored row, or that other tests cover. */
 const elsewhere = [
   ...['POST /tenants/{tid}/webhooks/{id}/test', 'POST /webhooks/{id}/test'],
   ...['POST /tenants/{tid}/webhooks/{id}/replay', 'POST /webhooks/{id}/replay'],

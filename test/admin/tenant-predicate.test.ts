@@ -72,7 +72,7 @@ test.each([...all, ...readById])('H1: without the predicate of %p of %p', async 
     limits: { adminRequestsPerMinute: 100_000 },
     directory: withoutPredicate(store, broken),
   });
-  /** What is kept of a tenant, but for events that wait. */
+  /** Returns the stored rows of a tenant, without pending events. */
   const kept = async (of: string): Promise<string> => {
     const rows = await Promise.all(owned.map((name) => store.collection<Owned>(name).find({})));
     const own = rows.flat().filter((row) => row.tid === of);

@@ -1,4 +1,4 @@
-/** What a write of the admin API changes is told by the next userinfo, refresh and scope introspection. */
+/** Writes of the admin API show in the next userinfo, refresh and scope introspection. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { type AdminClient, administer, adminSeed, adminToken, tenantIds } from '../support/administration/admin.js';

@@ -11,7 +11,7 @@ import { epochSeconds } from '../support/time/epoch-seconds.js';
 import { until } from '../support/time/until.js';
 
 const SESSION_SECONDS = 900;
-/** What a deposit takes: a sign-in of the last minute. */
+/** Maximum age of a sign-in for the scope `orders.read`, in seconds. */
 const FRESH_SECONDS = 60;
 const fresh: Requirement = {
   name: 'fresh',

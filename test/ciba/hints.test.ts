@@ -58,7 +58,7 @@ beforeAll(async () => {
     await service.idp.directory.clients.create({ ...cibaClient(tids === acme ? 'acme-only' : 'globex-only'), allowedTenants: [tids] });
 });
 
-/** Whose request it becomes: the oid, or the error. */
+/** Returns the name of the user who gets the request, or the error. */
 async function meant(fields: Record<string, string>, client = 'desk'): Promise<string> {
   const { json } = await calls().ask(fields, client);
   if (!json.auth_req_id) return json.error;

@@ -38,7 +38,7 @@ const service = useIdp({
 });
 
 const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
-/** Returns the user that the browser is signed in as, for an application. */
+/** Returns the error of a request with `prompt=none`; undefined if the browser is signed in. */
 async function userOf(agent: Agent): Promise<string | undefined> {
   const page = await agent.follow(await agent.get(authorizeUrl(service.issuer, { prompt: 'none', scope: 'openid profile', ...pkce })));
   return new URL(page.location ?? 'http://none').searchParams.get('error') ?? undefined;

@@ -78,7 +78,7 @@ export function useFamilies(service: IdpInUse) {
     const { oid, sub } = decodeJwt(String(json.id_token));
     return String(oid ?? sub);
   }
-  /** What a wrong password is answered with, without the name and what changes each time; what it costs. */
+  /** Returns the answer to a wrong password, without the name and parts that change each time, and the number of hashes. */
   async function wrong(name: string, stores: ReturnType<typeof countedStores>) {
     const agent = browser();
     const page = await agent.submit(await agent.follow(await agent.get(asked({ client_id: 'of-acme' }))), { identifier: name });

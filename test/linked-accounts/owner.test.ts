@@ -93,7 +93,7 @@ async function browserOf(people: Family, role: Role): Promise<{ readonly agent: 
   };
 }
 
-/** What becomes of the owner of the credential. */
+/** Events that happen to the owner of the credential. */
 const events: Readonly<Record<string, (owner: Member) => Promise<unknown>>> = {
   nothing: async () => undefined,
   disabled: ({ tid, oid }) => service.idp.tenant(tid).users.disable(oid),

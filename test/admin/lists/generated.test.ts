@@ -86,7 +86,7 @@ async function damaged<Seen>(
   return look().finally(() => rows.put(row));
 }
 
-/** What is wrong with a list while one of its rows is damaged. */
+/** Returns the fault of a list while one of its rows is damaged. */
 async function faultNow({ url, before }: Read, of: Stored, path: Path): Promise<string | undefined> {
   const { status, json } = await admin(url);
   if (status !== 200) return `${status}`;

@@ -19,7 +19,7 @@ withMongo('MONGODB_URL', (mongo) => {
       tenant: string,
     ) => Promise<{ readonly id: string; readonly path: string; readonly credential?: string }>;
     readonly members: object;
-    /** What repairs it; absent for a record that is only removed. */
+    /** The patch that repairs the record. Absent for a record that is only removed. */
     readonly repair?: object;
   }
   const idOf = async (admin: AdminClient, path: string, body: object): Promise<Json> => {

@@ -39,7 +39,7 @@ interface Resource {
   readonly path: string;
   readonly collection: string;
   readonly create: () => Promise<string>;
-  /** What repairs each member, by the name in the stored row. */
+  /** The values that repair each member, by its name in the stored row. */
   readonly repair: Readonly<Record<string, unknown>>;
 }
 let made = 0;

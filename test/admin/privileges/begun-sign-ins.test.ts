@@ -155,7 +155,7 @@ async function groupWith({ tid, userId }: Member): Promise<{ readonly tid: strin
   return { tid, id };
 }
 
-/** What a client and a browser keep of a sign-in. */
+/** Leaves a client and a browser with tokens, a code, a request and a session of one sign-in. Returns a function that uses each of them. */
 async function keep({ target, agent }: Pick<Begun, 'target' | 'agent'>) {
   const acr = { acr_values: `tenant:${target.tid}` };
   const codes = [await open(agent, start(acr)), await open(agent, start(acr))].map((answer) => String(codeIn(answer)));

@@ -116,7 +116,7 @@ async function byPassword(userName: string, password: string): Promise<AdminClie
   return administer(service.issuer, tokens.access_token);
 }
 
-/** What an administrator of Globex does. */
+/** Returns the statuses of operations that only an administrator of Globex may call. */
 async function administersGlobex(caller: AdminClient | undefined, userId: string): Promise<readonly unknown[]> {
   const path = `/tenants/${tid.Globex}/users`;
   return caller ? [(await caller(path)).status, (await caller.post(`${path}/${userId}/sign-out`)).status] : [];

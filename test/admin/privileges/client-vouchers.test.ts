@@ -36,7 +36,7 @@ async function asked(id: string, secret: string, scope = GRANTED) {
 }
 const unconfirmed = { status: 400, error: 'invalid_scope', reason: expect.stringContaining('must confirm this client') };
 
-/** What the clerk writes before the grant. Each returns a secret that the clerk knows. */
+/** Writes of the clerk before the grant. Each returns a secret that the clerk knows. */
 const writes: Readonly<Record<string, () => Promise<{ readonly id: string; readonly secret: string }>>> = {
   async 'a client of their own'() {
     const id = newId();

@@ -60,7 +60,7 @@ interface Put {
   /** The kind in lists of means. */
   readonly kind: string;
   readonly status?: 'invited';
-  /** Of the page that refuses the credential. */
+  /** Title of the page that refuses the credential. */
   readonly title: string;
   set(writer: Writer, target: Member): Promise<{ use(): Promise<{ readonly title: string; readonly isIn: boolean }> }>;
 }

@@ -20,7 +20,7 @@ interface Write {
   readonly name?: string;
   readonly refusal: string;
   readonly status?: 'invited';
-  /** What else has to be there; by an administrator of all tenants. */
+  /** Returns the call. An administrator of all tenants creates the records that it needs. */
   readonly call: (target: Target, given: Scenes) => Call | Promise<Call>;
 }
 
@@ -320,7 +320,7 @@ describe('a new link: nobody becomes the parent of a user with a privilege', () 
 
 describe.each(callerNames)('how all users of a tenant sign in, changed by a %s', (caller) => {
   const provider = { name: 'P', issuer: 'https://login.example.com', clientId: 'us', clientSecret: 'theirs' };
-  /** Of a connection, each with a value that it may be changed to; those of the operator alone are left out. */
+  /** Members of a connection, each with another valid value. Members that only the operator may set are left out. */
   const deciding = {
     status: 'active',
     clientId: 'them',
@@ -480,7 +480,7 @@ describe.each(callerNames)('permissions that a %s gives', (caller) => {
 describe.each(callerNames)('R-RETURNS: privileges that a %s takes away are compared with those that the caller holds', (caller) => {
   const groupNames: Readonly<Record<string, string>> = { held: 'Callers', own: 'Vault', ownOfChild: 'Vault' };
   const isRefused = (scene: (typeof sceneNames)[number]): boolean => groupNames[scene] === 'Vault';
-  /** What the target has of a privilege, in a group that is its own alone. */
+  /** Creates a group of the target alone, with the privilege of the scene. */
   async function grouped(scene: (typeof sceneNames)[number]) {
     const target = await at.target(scene);
     const { groups, users } = at.service.idp.tenant(target.tid);

@@ -186,7 +186,7 @@ const means = {
 interface Put {
   readonly kind: string;
   readonly status: 'active' | 'invited';
-  /** Of the page that refuses the means. */
+  /** Title of the page that refuses the means. */
   readonly title: string;
   write(writer: AdminClient, target: Member): Promise<{ use(): Promise<{ readonly title: string; readonly isIn: boolean }> }>;
 }

@@ -82,7 +82,7 @@ interface Trial {
   readonly post: Post;
 }
 
-/** What is tried of all POSTs and their writes. */
+/** The POSTs and writes that a test tries. */
 export interface Part {
   /** Whether the POST is tried. */
   readonly isPart?: (name: string, index: number) => boolean;

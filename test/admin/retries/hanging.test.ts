@@ -22,7 +22,7 @@ const eventsOf = async (type: string, subject = ''): Promise<number> => {
   ).length;
 };
 
-/** What counts the effects of a POST, by the id in its path, how many one effect is, and the call of the store that writes. */
+/** For each POST: the counter of its effects by the id in its path, the count of one effect, and the store's call that writes. */
 const effects = {
   'POST /clients/{id}/secrets': [secretsOf, 2, 'clients.update'],
   'POST /tenants/{tid}/users/{id}/sign-out': [(id = '') => eventsOf('UserSignedOut', id), 1, 'persons.update'],

@@ -17,7 +17,7 @@ import { until } from '../../support/time/until.js';
 import { type Failure, type GivenStores, storesThatFailOnce } from './stores-that-fail-once.js';
 
 export interface Post extends Write {
-  /** Whom the request has a mail sent to, by the address. */
+  /** Address of the mail that the request sends. */
   readonly to?: string;
   /** The dead letter that the request sends again. */
   readonly letter?: string;

@@ -18,7 +18,7 @@ describe.each(ways)('fapi-ciba-id1-test-plan, $way', (way) => {
     expect([status, json]).toEqual([200, expect.objectContaining({ auth_req_id: expect.any(String) })]);
     return json.auth_req_id;
   };
-  /** What was refused cost the client nothing. */
+  /** Checks that a refusal did not use up the request of the client. */
   const stillRedeems = async (authReqId: string) => {
     await approve();
     expect((await calls().poll(first, authReqId)).status).toBe(200);

@@ -13,7 +13,7 @@ const [acme, globex] = testSeed.tenants;
 const asking = createAsking(() => service.idp);
 const told: CibaNotification[] = [];
 const mails: MailMessage[] = [];
-/** What the host does with a notification. */
+/** The host's reaction to a notification. */
 let push: (notification: CibaNotification, signal: AbortSignal) => unknown = () => {};
 const service = useIdp({
   extensions: [asking.extension],
