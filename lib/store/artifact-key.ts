@@ -1,33 +1,38 @@
 import { hash } from 'node:crypto';
 import type { ArtifactKey } from './artifact-store.js';
 
-/** Ids that we hand out: long enough to be secrets, and of characters that mean nothing to any store. */
+/**
+ * Ids that the service gives to clients and browsers. They are long enough to be secrets, and none of their characters has a meaning in a
+ * store.
+ */
 const idPattern = /^[A-Za-z0-9_-]{20,128}$/;
 
 /** Characters of an id that name its slot. */
 export const SLOT_LENGTH = 11;
 
-/** The slot tag that travels in front of every id: records whose ids begin alike can be committed together. */
+/** The slot is the beginning of every id. Records whose ids begin the same can be committed together. */
 export const slotOf = (id: string): string => id.slice(0, SLOT_LENGTH);
 
 /**
- * The key of a record, or undefined for an id that we cannot have made (nothing is read or written for those).
- * @param slot where the record is kept; the id's own slot unless the record lives beside another.
+ * Returns the key of a record; undefined for an id that the service cannot have made. Nothing is read or written for such an id.
+ * @param slot of the record. @default the slot of the id
  */
 export function artifactKey(kind: string, id: string, slot = slotOf(id)): ArtifactKey | undefined {
   return idPattern.test(id) ? hashedKey(kind, id, slot) : undefined;
 }
 
-/** The key of a record that is named by arbitrary text (a login name, an address): only its digest reaches the store. */
+/**
+ * Returns the key of a record that is named by any text, such as a login name or an address. Only the digest of the text reaches the store.
+ */
 export function hashedKey(kind: string, name: string, slot = digest(name).slice(0, SLOT_LENGTH)): ArtifactKey {
   return `${kind}{${slot}}${digest(name)}` as ArtifactKey;
 }
 
-/** Whether the key is of a record of the kind. */
+/** Returns whether the key belongs to a record of the kind. */
 export const isOfKind = (key: ArtifactKey, kind: string): boolean => key.startsWith(`${kind}{`);
 
 /**
- * The slot of a key: a store that is spread over servers keeps a slot on one of them.
+ * Returns the slot of a key. A store that is spread over servers keeps each slot on one server.
  * @example
  * ```ts
  * import { type ArtifactWrite, slotOfKey } from 'tenant-idp/store';
@@ -38,7 +43,7 @@ export const isOfKind = (key: ArtifactKey, kind: string): boolean => key.startsW
 export const slotOfKey = (key: ArtifactKey): string => key.slice(key.indexOf('{') + 1, key.indexOf('}'));
 
 /**
- * What tells a key from others of its kind; the record's id cannot be had from it.
+ * Returns the part of a key that distinguishes it from other keys of its kind. The record's id cannot be derived from it.
  * @example
  * ```ts
  * import { type ArtifactKey, digestOfKey } from 'tenant-idp/store';
@@ -48,5 +53,5 @@ export const slotOfKey = (key: ArtifactKey): string => key.slice(key.indexOf('{'
  */
 export const digestOfKey = (key: ArtifactKey): string => key.slice(key.indexOf('}') + 1);
 
-/** 144 bits of SHA-256: more than an id of ours could be guessed by, less than a store need keep. */
+/** Returns 144 bits of SHA-256, which are enough that nobody finds another id with the same digest, and shorter than the whole. */
 const digest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 24);

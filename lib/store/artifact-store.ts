@@ -1,15 +1,15 @@
 /**
  * Stores: the two contracts that adapters keep, the records, and how the service uses stores.
  *
- * This file is the contract of the store for short-lived protocol records: sessions, grants, codes, tokens, counters, leases. The contract of the
- * durable one is `directory-store`. `adapters/conformance` is the executable form of both. Around them are caches and the change feed, encryption
- * (`sealer`), the common clock, timeouts and outages.
+ * This file is the contract of the store for short-lived protocol records: sessions, grants, codes, tokens, counters, leases. The contract
+ * of the store for durable records is `directory-store`. `adapters/conformance` is the executable form of both. This room also has caches
+ * and the change feed, encryption (`sealer`), the shared clock, timeouts and outages.
  */
 declare const keyBrand: unique symbol;
 
 /**
- * Where an artifact is kept, made by `artifactKey`: `Kind{slot}digest`. It never contains the id itself, and all keys of one
- * slot can be written atomically together (the braces are a Redis Cluster hash tag).
+ * Address of an artifact in the store, made by `artifactKey`: `Kind{slot}digest`. The address never contains the id itself. All keys of one
+ * slot can be written in one atomic commit. The braces are a Redis Cluster hash tag.
  */
 export type ArtifactKey = string & { readonly [keyBrand]: true };
 
@@ -18,11 +18,11 @@ export interface Artifact {
   readonly key: ArtifactKey;
   /** Opaque to the store. */
   readonly value: string;
-  /** 1 when first put, one more with each put. */
+  /** 1 after the first put, and 1 more after each further put. */
   readonly version: number;
-  /** From this instant on the record reads as absent, whether or not it was swept. */
+  /** Instant from which the record reads as absent, even before the store has removed it. */
   readonly expiresAt: number;
-  /** When the record was spent, if it is a one-time one and was used. */
+  /** Instant at which a one-time record was consumed. */
   readonly consumedAt?: number;
   /** The `oid` whose records {@link ArtifactStore.listByAccount} lists. */
   readonly account?: string;
@@ -37,25 +37,27 @@ export type Condition = 'absent' | 'unconsumed' | { readonly version: number };
 
 export interface Put extends Omit<Artifact, 'version'> {
   readonly op: 'put';
-  /** Without one, the put creates or replaces. A removed key is never revived before its tombstone ends, condition or not. */
+  /**
+   * Without a condition, the put creates or replaces. No put revives a removed key before its tombstone ends, with or without a condition.
+   */
   readonly if?: Condition;
 }
 
 export interface Remove {
   readonly op: 'remove';
   readonly key: ArtifactKey;
-  /** Until this instant the key reads as absent and every put of it loses. A second removal never shortens the first. */
+  /** Instant until which the key reads as absent and every put of it loses. A second removal never shortens the first. */
   readonly until: number;
 }
 
 export type ArtifactWrite = Put | Remove;
 
-/** `lost` is the key of the first write whose condition did not hold; nothing of the commit was written then. */
+/** `lost` is the key of the first write whose condition did not hold. Nothing of the commit was written in this case. */
 export type CommitResult = { readonly ok: true } | { readonly ok: false; readonly lost: ArtifactKey };
 
 export interface ReadRequest {
   readonly key: ArtifactKey;
-  /** Names of {@link Artifact.links} to read along, one level deep. */
+  /** Names of {@link Artifact.links} whose records are read too, one level deep. */
   readonly follow?: readonly string[];
 }
 
@@ -72,16 +74,17 @@ export interface ArtifactStore {
   /** True when records do not survive the process; refused in production. */
   readonly ephemeral: boolean;
   /**
-   * Makes the store ready; every other call but `health` comes after it. Safe to call again and from many nodes at once.
-   * @param now what {@link time} says, as far as the node knows it: for a store that compares instants in this process. @default the node's clock
-   * @throws IdpError `store_unfit` when its server is set up so that records would be lost, or its client so that it may not find it again.
+   * Makes the store ready. Every other call except `health` comes after it. Many nodes may call it, repeatedly and at the same time.
+   * @param now the node's estimate of {@link time}, for a store that compares instants in this process. @default the node's clock
+   * @throws IdpError `store_unfit` when the settings of the server would lose records, or the settings of the client may keep it from
+   * reconnecting.
    */
   open(now?: () => number): Promise<void>;
-  /** All live records among the requested keys and the links they follow, in one round trip. */
+  /** Returns all live records among the requested keys and the links they follow, in one round trip. */
   read(requests: readonly ReadRequest[]): Promise<ReadonlyMap<ArtifactKey, Artifact>>;
-  /** All writes or none, in one round trip where the keys share a slot. A key occurs once in a commit. */
+  /** Makes all writes or none, in one round trip where the keys share a slot. A key occurs once in a commit. */
   commit(writes: readonly ArtifactWrite[]): Promise<CommitResult>;
-  /** Live records of an account, in no particular order. */
+  /** Returns the live records of an account, in no particular order. */
   listByAccount(account: string): Promise<readonly Artifact[]>;
   /**
    * Adds `by` (default 1; negative gives back, never below 0; 0 reads) to a counter atomically. The window starts with the first hit that
@@ -89,16 +92,16 @@ export interface ArtifactStore {
    */
   hit(counter: ArtifactKey, window: number, by?: number): Promise<Counter>;
   /**
-   * Takes or renews a lease for `ttl` milliseconds; true when `holder` has it. At most one holder at a time. A `ttl` of 0 gives it back;
-   * true when it was the holder's to give.
+   * Takes or renews a lease for `ttl` milliseconds. Returns true when `holder` has the lease. A lease has one holder at a time. A `ttl` of
+   * 0 gives the lease back, and returns true when `holder` had it.
    */
   lease(name: string, holder: string, ttl: number): Promise<boolean>;
   /**
-   * The time by the clock that all nodes of the service share: the server's, in milliseconds since the epoch. Each node asks every few seconds
-   * how far its own is off. Absent where the store is in the process.
+   * Returns the time of the server's clock, which all nodes share, in milliseconds since the epoch. Each node compares its own clock with
+   * it every few seconds. Absent where the store is in the process.
    */
   time?(): Promise<number>;
-  /** Rejects when the store cannot be reached. Whether it takes writes is asked by a write, not here. */
+  /** Rejects when the store cannot be reached. It does not say whether the store takes writes, because only a write finds that out. */
   health(): Promise<void>;
   close(): Promise<void>;
 }

@@ -3,32 +3,32 @@
  * `adapters/conformance` is its executable form.
  */
 
-/** What every durable record has. Rows that a store returns are frozen; instants are `Date`s. */
+/** The members of every durable record. Rows that a store returns are frozen; instants are `Date`s. */
 export interface Row {
   readonly id: string;
   /** Set by the store: 1 after insert, one more with each write. */
   readonly version: number;
 }
 
-/** A row as it is given to the store, which sets the version itself. */
+/** A row as callers give it to the store, which sets the version itself. */
 export type Unsaved<R extends Row> = Omit<R, 'version'> & { readonly version?: number };
 
 /**
- * An index over one or more fields. A field is a path (`user.userNameKey`); a row that lacks one of them is not in the index; of an array
- * each element is. At most one field of an index may be an array.
+ * An index over one or more fields. A field is a path (`user.userNameKey`). A row without one of the fields is not in the index. Of an
+ * array, each element is in the index. At most one field of an index may be an array.
  */
 export interface IndexSpec {
   readonly fields: readonly string[];
   readonly unique?: boolean;
   /**
-   * What the last field holds, for an index whose rows are read in its order: it is no array then, and a row with a value of another kind is not
-   * in the index. @default none: the index is for look-ups alone
+   * The kind of value in the last field, for an index whose rows are read in its order. The field is not an array in this case, and a row
+   * with a value of another kind is not in the index. @default none, because the index is for look-ups alone
    */
   readonly order?: Order;
 }
 
 export type Order = 'text' | 'instant' | 'number';
-/** Texts come in the order of their code points, instants and numbers from the lowest. */
+/** A value in an ordered index. Texts are in the order of their code points; instants and numbers ascend. */
 export type Ordered = string | Date | number;
 
 export interface CollectionSpec {
@@ -39,19 +39,19 @@ export interface CollectionSpec {
 /** An index by name, with the values of all its fields: `{ byUserName: [tid, 'alice'] }`. Empty: all rows. */
 export type Where = Readonly<Record<string, readonly string[]>>;
 
-/** Keyset paging: rows come in the order of their ids; `after` is the last id of the page before. */
+/** A page of rows in the order of their ids. `after` is the last id of the previous page. */
 export interface Page {
   readonly limit: number;
   readonly after?: string;
 }
 
-/** Where a row is in an index: behind all rows of a lower value, and those of its value with a lower id. */
+/** Position of a row in an index: behind all rows with a lower value, and behind rows with the same value and a lower id. */
 export interface Position {
   readonly value: Ordered;
   readonly id: string;
 }
 
-/** A stretch of an index that has an order: rows by their value in the last field, and by their id where that is the same. */
+/** A range of an index that has an order: rows by their value in the last field, and by their id where the values are equal. */
 export interface Range {
   readonly index: string;
   /** Values of all fields but the last. */
@@ -60,34 +60,34 @@ export interface Range {
   readonly from?: Ordered;
   /** A value above all others. @default no bound */
   readonly below?: Ordered;
-  /** The beginning of each value, of an index of texts. @default any */
+  /** The beginning of each value, for an index of texts. @default any */
   readonly prefix?: string;
   /** @default false */
   readonly descending?: boolean;
-  /** The last position that was read; its row may have moved or gone. */
+  /** The last position that was read. Its row may have moved or been removed. */
   readonly after?: Position;
-  /** Rows, at most. */
+  /** Maximum number of rows. */
   readonly limit: number;
 }
 
 export interface Collection<R extends Row> {
   get(id: string): Promise<R | undefined>;
-  /** Rows of one declared index (any other query is refused), ordered by id. Without a page, all. */
+  /** Returns rows of one declared index, ordered by id; all of them without a page. Refuses any other query. */
   find(where: Where, page?: Page): Promise<readonly R[]>;
-  /** Rows of one stretch of a declared index that has an order (any other query is refused), in that order. */
+  /** Returns rows of one range of a declared index that has an order, in that order. Refuses any other query. */
   range(range: Range): Promise<readonly R[]>;
-  /** @throws IdpError `conflict` when the id or a unique value is taken; it does not say which. */
+  /** Creates a row. @throws IdpError `conflict` when another row has the id or a unique value. The error does not say which. */
   insert(row: Unsaved<R>): Promise<R>;
-  /** Creates or replaces by id. @throws IdpError `conflict` when a unique value is taken. */
+  /** Creates or replaces a row by id. @throws IdpError `conflict` when another row has a unique value of it. */
   put(row: Unsaved<R>): Promise<R>;
   /**
-   * Compare-and-swap: `change` gets the current row and returns the next one. It may run again when another write came between, so it has
-   * no effects of its own; what it throws is thrown on. Returning its argument writes nothing.
-   * @returns the row as it is now, or undefined when there is none.
-   * @throws IdpError `conflict` when a unique value is taken.
+   * Updates a row by compare-and-swap: `change` gets the current row and returns the next one. `change` may run again when another write
+   * came between, so it must have no side effects. Its errors are thrown to the caller. If it returns its argument, nothing is written.
+   * @returns the row after the call; undefined when there is none.
+   * @throws IdpError `conflict` when another row has a unique value of it.
    */
   update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined>;
-  /** True when there was one. @param version the row goes only if it still has this one */
+  /** Removes a row. Returns true when there was one. @param version the row is removed only if it still has this version */
   remove(id: string, version?: number): Promise<boolean>;
 }
 
@@ -96,11 +96,14 @@ export interface DirectoryStore {
   readonly name: string;
   /** True when records do not survive the process; refused in production. */
   readonly ephemeral: boolean;
-  /** Makes the collections and their indexes ready; every other call but `health` comes after it. Safe to call again and from many nodes at once. */
+  /**
+   * Makes the collections and their indexes ready. Every other call except `health` comes after it. Many nodes may call it, repeatedly and
+   * at the same time.
+   */
   open(specs: readonly CollectionSpec[]): Promise<void>;
-  /** A collection that was opened. */
+  /** Returns a collection that was opened. */
   collection<R extends Row>(name: string): Collection<R>;
-  /** Rejects when the store cannot be reached. Whether it takes writes is asked by a write, not here. */
+  /** Rejects when the store cannot be reached. It does not say whether the store takes writes, because only a write finds that out. */
   health(): Promise<void>;
   close(): Promise<void>;
 }

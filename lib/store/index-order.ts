@@ -1,7 +1,7 @@
 import { isDate } from 'node:util/types';
 import type { Order, Ordered, Range } from './directory-store.js';
 
-/** By code points, as UTF-8 sorts and MongoDB does; JavaScript compares halves of surrogate pairs. */
+/** Compares texts by code points, as UTF-8 and MongoDB sort them. The operators of JavaScript compare halves of surrogate pairs. */
 export function compareTexts(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let index = 0; index < length; index += 1) {
@@ -11,10 +11,10 @@ export function compareTexts(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** Surrogates are above all other code units. */
+/** Returns the rank of a code unit. Surrogates rank above all other code units. */
 const weight = (unit: number): number => (unit < 0xd800 || unit > 0xdfff ? unit : unit + 0x10000);
 
-/** Values of one kind. */
+/** Compares two values of the same kind. */
 export const compareOrdered = (one: Ordered, other: Ordered): number =>
   typeof one === 'string' ? compareTexts(one, other as string) : Number(one) - Number(other);
 
@@ -24,7 +24,7 @@ export const isOrdered = (value: unknown, order: Order): value is Ordered => {
   return isDate(value) && Number.isFinite(value.getTime());
 };
 
-/** The bounds of a range, its prefix resolved into them. @throws TypeError for a range that is not of this index. */
+/** Returns the bounds of a range, with its prefix converted to bounds. @throws TypeError for a range that does not fit this index. */
 export function boundsOf(
   { within, from, below, prefix, after, limit }: Range,
   fields: readonly string[],
@@ -44,19 +44,19 @@ export function boundsOf(
   return { from: lowest, ...(highest !== undefined && { below: highest }) };
 }
 
-/** The first text above all that begin so; undefined when there is none. */
+/** Returns the lowest text above all texts with this prefix; undefined when there is none. */
 function endOfPrefix(prefix: string): string | undefined {
   const points = [...prefix].map((character) => character.codePointAt(0) as number);
   while (points.at(-1) === 0x10ffff) points.pop();
   const last = points.pop();
-  // The code points of surrogates are no characters.
+  // The code points of surrogates are not characters.
   return last === undefined ? undefined : String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
 }
 
 /**
- * Returns the position behind a full page of rows, which are ordered by id; undefined where no page can follow. Another program may have written ids that are
- * no texts. No page begins behind such an id, so a page of such rows alone leads to the first text.
- * @param after where the page began
+ * Returns the position behind a full page of rows, which are ordered by id; undefined where no page can follow. Another program may have
+ * written ids that are not texts. No page begins behind such an id, so a page with only such rows leads to the first text.
+ * @param after the position at which the page began
  */
 export const positionBehind = (page: readonly { readonly id: unknown }[], after: string | undefined): string | undefined =>
   page.map(({ id }) => id).findLast((id) => typeof id === 'string') ?? (after === undefined ? '' : undefined);

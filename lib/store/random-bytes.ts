@@ -1,10 +1,13 @@
-/** Random bytes, drawn many at once, because a call of the system costs more than all else that an id takes. None is used twice. */
+/**
+ * Random bytes, drawn from the system in large batches, because a system call costs more than everything else about an id. No byte is used
+ * twice.
+ */
 import { randomFillSync } from 'node:crypto';
 
 const pool = Buffer.alloc(4096);
 let drawn = pool.length;
 
-/** Where the bytes begin in the pool. */
+/** Takes bytes from the pool. Returns the offset of the first. */
 function draw(length: number): number {
   if (length > pool.length) throw new RangeError(`At most ${pool.length} bytes are drawn at once.`);
   if (drawn + length > pool.length) {
@@ -20,7 +23,7 @@ export function drawBytes(length: number): Buffer {
   return Buffer.from(pool.subarray(start, start + length));
 }
 
-/** In base64url. @param length of the bytes, before they are encoded */
+/** Returns random bytes in base64url. @param length number of bytes before they are encoded */
 export function drawText(length: number): string {
   const start = draw(length);
   return pool.toString('base64url', start, start + length);

@@ -9,13 +9,16 @@ export interface Sealer {
    * @returns `v1.<key id>.<iv>.<ciphertext and tag>`, base64url each.
    */
   encrypt(purpose: string, record: string, plaintext: string): string;
-  /** @throws IdpError `undecipherable` when the text was altered, belongs elsewhere, or its secret is gone. */
+  /**
+   * Decrypts a text. @throws IdpError `undecipherable` when the text was altered, belongs to another purpose or record, or its secret was
+   * removed.
+   */
   decrypt(purpose: string, record: string, text: string): string;
-  /** Whether the text was encrypted under the newest secret. Any other text is due to be encrypted again. */
+  /** Returns whether the text was encrypted under the newest secret. Any other text should be encrypted again. */
   isCurrent(text: string): boolean;
-  /** Keyed hashes of a value, under each secret, newest first: store the first, look up any. */
+  /** Returns keyed hashes of a value under each secret, newest first. Store the first hash, and look up all of them. */
   hashes(purpose: string, value: string): readonly [string, ...string[]];
-  /** Keys of 32 bytes for the purpose, of each secret, newest first. */
+  /** Returns keys of 32 bytes for the purpose, one from each secret, newest first. */
   derive(purpose: string): readonly [Buffer, ...Buffer[]];
 }
 
@@ -24,7 +27,8 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * @param secrets newest first; the first is used for all that is written, the others still read what was written under them.
+ * Creates a sealer.
+ * @param secrets newest first. The first secret encrypts; the others only decrypt texts that they encrypted earlier.
  * @throws ConfigError without any secret.
  */
 export function createSealer(secrets: readonly string[]): Sealer {
@@ -77,7 +81,7 @@ interface DerivedKeys {
   key(info: string): Buffer;
 }
 
-/** The keys of one secret, each derived once. @see RFC 5869 */
+/** Returns the keys of one secret, each derived once. @see RFC 5869 */
 function derivedKeys(secret: string): DerivedKeys {
   const derived = new Map<string, Buffer>();
   const key = (info: string): Buffer => {
@@ -90,5 +94,5 @@ function derivedKeys(secret: string): DerivedKeys {
   return { id: key('key id').toString('base64url').slice(0, 8), key };
 }
 
-/** Unambiguous for any two strings. */
+/** Returns the associated data, which is unambiguous for any two strings. */
 const associatedData = (purpose: string, record: string): Buffer => Buffer.from(JSON.stringify([purpose, record]));

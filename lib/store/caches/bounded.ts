@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** A cache that drops what was used longest ago. */
+/** A cache that drops the values that were used longest ago. */
 export interface Bounded<V> {
   get(key: string): V | undefined;
   has(key: string): boolean;
@@ -9,13 +9,16 @@ export interface Bounded<V> {
   clear(): void;
 }
 
-/** Limits the values by a size of one each, because `max` makes `lru-cache` allocate all room at the start: milliseconds for 10,000 values. */
+/**
+ * Gives each value the size 1 and limits the sum, because `max` would make `lru-cache` allocate all room at the start. For 10,000 values,
+ * that takes milliseconds.
+ */
 export const createBounded = <V extends object | string | true>({
   max,
   ttl = 0,
 }: {
   /** Values kept. */
   readonly max: number;
-  /** Milliseconds that each is kept. @default for good */
+  /** Milliseconds that each value is kept. @default no limit */
   readonly ttl?: number;
 }): Bounded<V> => new LRUCache<string, V>({ maxSize: max, sizeCalculation: () => 1, ttl });

@@ -1,4 +1,4 @@
-/** Bounded caches of durable records, kept true by the change feed. */
+/** Bounded caches of durable records, which the change feed clears when records change. */
 import type { Logger } from '../../logger.js';
 import type { Row } from '../directory-store.js';
 import type { CheckedDirectory } from '../records/checked-directory.js';
@@ -15,23 +15,23 @@ export interface CachesOptions {
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
-/** All callers share the values. Frozen or not, none may be changed. */
+/** A cache for readers. All callers share the values, so no caller may change one. */
 export type Cached<V> = Pick<ReadThrough<V>, 'get' | 'peek'>;
 
 export interface Caches {
-  /** The rows of a collection by id; one cache, whoever asks for it. */
+  /** Returns the rows of a collection by id. All callers get the same cache. */
   rows<R extends Row>(collection: string): Cached<R>;
-  /** A new cache of the values of `load`. A change of one of the collections clears it, so `load` may read no others. */
+  /** Creates a cache of the values of `load`. A change of one of the collections clears the cache, so `load` may read no others. */
   over<V extends object>(
     collections: readonly string[],
     load: (key: string) => Promise<V | undefined>,
     options?: Pick<ReadThroughOptions, 'standsInOutage'>,
   ): Cached<V>;
-  /** Calls back when rows of a collection were written, here or on another node. */
+  /** Calls the listener when rows of a collection were written, on this node or another. */
   watch(collection: string, listener: () => void): void;
   /**
-   * Clears the caches of a collection: here at once, on other nodes within the poll interval, or once the store can be reached again.
-   * To be called after each write to the collection. It never rejects.
+   * Clears the caches of a collection: on this node immediately, on other nodes within the poll interval, or once the store can be reached
+   * again. Call it after each write to the collection. It never rejects.
    */
   changed(collection: string): Promise<void>;
   /** Stops looking for changes. */

@@ -1,8 +1,8 @@
 /**
- * Caches: rows that a node has read stay with it until another node writes their collection.
+ * Caches: each node keeps the rows that it has read until a node writes their collection.
  *
- * This file is the change feed. One row counts the writes to each collection, and every node looks at it each second. `cache` keeps values by
- * key, `read-through` fills one from a collection.
+ * This file is the change feed. One row counts the writes to each collection, and every node reads that row each second. `cache` keeps
+ * values by key, and `read-through` fills a cache from a collection.
  */
 import { isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
@@ -16,7 +16,7 @@ const ROW_ID = 'revisions';
 type Revisions = ChangeRecord['revisions'];
 
 export interface ChangeFeedOptions {
-  /** Milliseconds between two looks. */
+  /** Milliseconds between two reads of the counts. */
   readonly pollInterval: number;
   /** Called for a collection that changed, on this node or another. */
   readonly onChange: (collection: string) => void;
@@ -25,11 +25,14 @@ export interface ChangeFeedOptions {
 
 export interface ChangeFeed {
   /**
-   * Tells this node at once, and the other nodes by their next look, that rows of a collection were written. To be called after the write.
-   * It never rejects, because the write is done. While the store cannot be reached, the other nodes are told as soon as it can.
+   * Notifies this node immediately, and the other nodes at their next read of the counts, that rows of a collection were written. Call it
+   * after the write. It never rejects, because the write is done. While the store is unavailable, the notice to the other nodes waits.
    */
   changed(collection: string): Promise<void>;
-  /** Announces a write of unknown outcome, which the store may still make: to this node immediately, and to all nodes at their next look. */
+  /**
+   * Announces a write of unknown outcome, which the store may still make: to this node immediately, and to all nodes at their next read of
+   * the counts.
+   */
   mayHaveChanged(collection: string): void;
   close(): void;
 }
@@ -94,7 +97,7 @@ export function createChangeFeed(directory: CheckedDirectory, { pollInterval, on
 
 async function bump(rows: CheckedCollection<ChangeRecord>, collection: string): Promise<void> {
   await rows.upsert(ROW_ID, (row, isUnreadable) => {
-    // The counts may start anew: other nodes clear the cache of every collection whose count differs.
+    // The counts may restart, because other nodes clear the cache of every collection whose count differs.
     if (isUnreadable) return { id: ROW_ID, revisions: { [collection]: nodeTime() } };
     const revisions = row?.revisions ?? {};
     return { ...row, id: ROW_ID, revisions: { ...revisions, [collection]: (revisions[collection] ?? 0) + 1 } };

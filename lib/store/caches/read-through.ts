@@ -3,30 +3,30 @@ import { createBounded } from './bounded.js';
 
 /** Milliseconds for which an absent key is remembered. */
 const ABSENT_TTL_MS = 1000;
-/** Absent keys have a small cache of their own, so that made-up names push out no value. */
+/** Maximum absent keys that are remembered. They have a small cache of their own, so that invented names push out no value. */
 const MAX_ABSENT = 1000;
 /** Characters of the longest absent key that is remembered, so that made-up names do not fill the memory. */
 const MAX_ABSENT_NAME = 256;
 
 export interface ReadThrough<V> {
-  /** The value of a key, loaded if need be; undefined when there is none. Calls at the same time share one load. */
+  /** Returns the value of a key, loaded where the cache does not have it; undefined when there is none. Concurrent calls share one load. */
   get(key: string): Promise<V | undefined>;
-  /** The value, if the cache has it. Every request takes some paths, on which a promise would cost more than the look-up. */
+  /** Returns the value if the cache has it. Some callers run at every request, where a promise would cost more than the look-up. */
   peek(key: string): V | undefined;
-  /** Forgets everything. A load that is under way answers its callers, and its value is not kept. */
+  /** Clears the cache. A load that is under way answers its callers, and its value is not kept. */
   clear(): void;
 }
 
 export interface ReadThroughOptions {
   /** Values kept. */
   readonly max: number;
-  /** Milliseconds. */
+  /** Milliseconds that a value is kept. */
   readonly ttl: number;
-  /** Whether a value, or its absence, stands beyond its time while `load` throws that a store is away. @default false */
+  /** Whether an expired value, or an expired absence, is still returned while `load` throws that a store is unavailable. @default false */
   readonly standsInOutage?: boolean;
 }
 
-/** @param load what it throws is thrown on and not kept. */
+/** @param load returns the value of a key. Its errors are thrown to the caller and not kept. */
 export function createReadThrough<V extends object>(
   load: (key: string) => Promise<V | undefined>,
   { max, ttl, standsInOutage = false }: ReadThroughOptions,

@@ -1,31 +1,31 @@
 /**
- * Outages: stores that are slow, away or back.
+ * Outages: stores that are slow, unavailable or available again.
  *
- * This file limits a call of a store in time, so that a request is answered in 1.5 s whatever its stores do, unless several calls before the one
- * that hangs were slow as well. `outages` tells each outage once, `health` asks the stores on demand.
+ * This file limits the time of a call to a store, so that a request is answered in 1.5 s whatever its stores do. The exception is a request
+ * in which several calls were slow before the one that hangs. `outages` logs each outage once, and `health` asks the stores on demand.
  */
 import { deadlineAfter, freeTime, leave } from '../../times/free-time.js';
 
 /** An answer may take 1000 ms. */
 const usual = deadlineAfter(1000);
 /**
- * 250 ms while a store is suspect: a request whose first call timed out and that asks again is still answered in time, and a store that hangs
- * does not hold every request for the whole second. Any answer clears a store, a late one too.
+ * An answer may take 250 ms while a store is suspect. A request whose first call timed out and that asks again is then still answered in
+ * time. A store that hangs does not delay every request for a whole second. Any answer clears a store, even a late one.
  */
 const suspect = deadlineAfter(250);
 
 /** Timeouts of the calls to the stores of one service. */
 export class CallTimeouts {
-  /** Stores that owe an answer. A request may need several stores, so a suspect one shortens the timeout of all. */
+  /** Stores that did not answer in time. A request may need several stores, so a suspect store shortens the timeout of all. */
   readonly #suspects = new Set<object>();
-  /** When a suspect store last answered. A timeout of a call begun before that does not make a store suspect again. */
+  /** Time at which a suspect store last answered. A timeout of a call that began before it does not make a store suspect again. */
   #clearedAt = -1;
 
   /**
-   * The outcome of a call, or a `TimeoutError` when no answer comes in time.
+   * Returns the outcome of a call, or throws a `TimeoutError` when no answer comes in time.
    * @param store any object that stands for the store.
-   * @param explain turns an error of the call into the one to throw; an error that it returns unchanged counts as an answer.
-   * @param isProbe for a call that asks after this store alone: suspicion of another store does not shorten it.
+   * @param explain converts an error of the call into the error to throw. An error that it returns unchanged counts as an answer.
+   * @param isProbe for a call about this store alone. Suspicion of another store does not shorten it.
    */
   wait<T>(store: object, call: () => Promise<T>, explain: (error: unknown) => unknown, isProbe = false): Promise<T> {
     return new Promise((resolve, reject) => {

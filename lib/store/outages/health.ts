@@ -1,18 +1,18 @@
-/** Whether the service can serve, and which records it cannot use. */
+/** Health: whether the service can serve, and which records it cannot use. */
 import type { ArtifactStore } from '../artifact-store.js';
 import type { DirectoryStore } from '../directory-store.js';
 import { ReadOnlyError } from './write-probe.js';
 
-/** `read-only`: it answers reads and takes no writes, so nobody can sign in. */
+/** State of a store. `read-only`: the store answers reads and takes no writes, so nobody can sign in. */
 export type StoreHealth = 'up' | 'read-only' | 'down';
 
-/** A problem of one record, or of background work. Everything else goes on; somebody has to fix the cause. */
+/** A problem of one record, or of background work. Everything else works. The operator has to fix the cause. */
 export interface HealthProblem {
   /** A stable name for what is wrong; docs/operate.md lists them. */
   readonly code: string;
   /** The collection of the record, or the name of the work. */
   readonly collection: string;
-  /** The record's; empty for work that fails as a whole. */
+  /** Id of the record; empty for work that fails as a whole. */
   readonly id: string;
   /** A JSON Pointer to the malformed part, to the reference that leads nowhere, or to the derived member. */
   readonly path?: string;
@@ -20,20 +20,20 @@ export interface HealthProblem {
   readonly tid?: string;
 }
 
-/** What answers whether it can serve. */
+/** The health of the service. */
 export interface Health {
   /** `up` while both stores are. Send no requests to a process whose health is `down`, and leave it running. */
   readonly status: 'up' | 'down';
   readonly artifacts: StoreHealth;
   readonly directory: StoreHealth;
-  /** What this process found since it began. Empty when all is well; `status` is `up` all the same. */
+  /** Problems that this process found since its start. They do not change `status`. Empty when there are none. */
   readonly problems: readonly HealthProblem[];
 }
 
 export interface HealthOptions {
   readonly artifacts: Pick<ArtifactStore, 'health'>;
   readonly directory: Pick<DirectoryStore, 'health'>;
-  /** Each tells what is wrong now, as one part of the service sees it. */
+  /** Sources of current problems, one for each part of the service. */
   readonly problems: readonly (() => readonly HealthProblem[] | Promise<readonly HealthProblem[]>)[];
 }
 

@@ -1,25 +1,25 @@
-/** Outages of the stores: each is one line when it begins and one when it ends, however many calls fail. */
+/** Outages of the stores. Each outage has one log line when it begins and one when it ends, however many calls fail. */
 import { outageOf } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 
-/** Milliseconds between two looks whether an outage has ended. */
+/** Milliseconds between two checks whether an outage has ended. */
 const LOOK_MS = 1000;
 /**
- * Milliseconds without a failure after which an outage has ended. A store that fails again soon after has to be calm for longer each time,
- * because a store at which only some calls fail would fill the log.
+ * Milliseconds without a failure after which an outage has ended. A store that soon fails again must go without failures for longer each
+ * time. Otherwise a store at which only some calls fail would fill the log.
  */
 const CALM_MS = 1000;
 const LONGEST_CALM_MS = 60_000;
 
 export interface Outage {
   failed(cause: unknown): void;
-  /** Stops looking. */
+  /** Stops the checks. */
   close(): void;
 }
 
 /**
- * @param probe asks whether the store is well in all that it is for, so that reads end no outage of a store that refuses writes; what fails in it
- * comes back as failed.
+ * @param probe checks reads and writes of the store, so that reads do not end the outage of a store that refuses writes. Its failures are
+ * reported as failures of the store.
  */
 export function createOutage(store: string, probe: () => Promise<void>, logger: Logger): Outage {
   let began: number | undefined;

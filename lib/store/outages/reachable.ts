@@ -1,4 +1,4 @@
-/** Stores as the service uses them. Each failure of a store is an outage, which callers see as one error and in time. */
+/** Stores as the service uses them. Each failure of a store is an outage. Callers get one kind of error for it, within the time limit. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { IdpError, StoreAwayError, UnavailableError } from '../../errors.js';
@@ -13,12 +13,12 @@ import type { CallTimeouts } from './call-timeouts.js';
 import { createOutage, type Outage } from './outages.js';
 import { createWriteProbe, ReadOnlyError } from './write-probe.js';
 
-/** @throws UnavailableError `store_unavailable`, with what happened as its cause; StoreAwayError when it cannot be opened. */
+/** @throws UnavailableError `store_unavailable`, with the store's error as its cause; StoreAwayError when the store cannot be opened. */
 export function createReachableArtifacts(store: ArtifactStore, callTimeouts: CallTimeouts, logger: Logger): ArtifactStore {
   const { name, ephemeral } = store;
   const outage = createOutage(`artifacts (${name})`, () => health(), logger);
   const reach = reachOf(store, callTimeouts, outage);
-  // A new key each time: in a Cluster, another of its primaries.
+  // Each probe has a new key, so that in a Cluster the probes reach all primaries in turn.
   const write = () => store.commit([{ op: 'put', key: hashedKey('Probe', randomUUID()), value: '', expiresAt: nodeTime() + PROBE_TTL_MS }]);
   const { opened, health } = healthOf('artifact', store, write, reach, outage);
   return {
@@ -38,7 +38,7 @@ export function createReachableArtifacts(store: ArtifactStore, callTimeouts: Cal
   };
 }
 
-/** @throws UnavailableError, StoreAwayError; what a store says on purpose (IdpError) and what a change throws stay as they are. */
+/** @throws UnavailableError, StoreAwayError. An IdpError of the store and an error of a change are thrown unchanged. */
 export function createReachableDirectory(store: DirectoryStore, callTimeouts: CallTimeouts, logger: Logger): DirectoryStore {
   const { name, ephemeral } = store;
   const outage = createOutage(`directory (${name})`, () => health(), logger);
@@ -96,16 +96,16 @@ function reachOf(store: { readonly name: string }, callTimeouts: CallTimeouts, o
   return (call, isProbe) => callTimeouts.wait(store, call, explain, isProbe);
 }
 
-/** Milliseconds that what a probe wrote stays. */
+/** Milliseconds that the record of a probe is kept. */
 const PROBE_TTL_MS = 5000;
-/** Milliseconds that a store may take to come up beside the service. */
+/** Milliseconds that a store may take to become available while the service starts. */
 const START_TIMEOUT_MS = 5000;
 /** Milliseconds between two attempts to open it. */
 const PAUSE_MS = 250;
-/** Milliseconds between two looks whether a store that takes longer to open is there at all. */
+/** Milliseconds between two checks whether a store that takes longer to open can be reached. */
 const LOOK_MS = 1000;
 
-/** How a store is opened, and asked whether it can serve. @param write nothing that anybody reads. */
+/** Calls that open a store and check whether it can serve. @param write writes a record that nobody reads. */
 function healthOf(
   kind: 'artifact' | 'directory',
   store: Pick<ArtifactStore | DirectoryStore, 'name' | 'health'>,
@@ -117,7 +117,7 @@ function healthOf(
   const probe = createWriteProbe(write);
   const answers = () => reach(() => store.health(), true);
 
-  /** Opening may take its time, as building an index does; but not while the store does not even say that it is well. */
+  /** Opens a store. Opening may take long, such as for building an index, but only while the store says that it is healthy. */
   async function attempt(open: () => Promise<void>, end: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const absent = new Promise<never>((_resolve, reject) => {
@@ -143,14 +143,14 @@ function healthOf(
             await sleep(PAUSE_MS);
             continue;
           }
-          // Nobody closes what did not open, and looking after it would keep the process alive.
+          // Nobody closes a store that did not open, and its checks would keep the process alive.
           outage.close();
           throw isAway ? new StoreAwayError(kind, store.name, cause) : cause;
         }
       }
     },
 
-    /** @throws ReadOnlyError when it answers, and takes no writes. */
+    /** @throws ReadOnlyError when the store answers reads and takes no writes. */
     async health(): Promise<void> {
       await answers();
       if (!isOpen) return;

@@ -1,6 +1,6 @@
-/** Asks whether a store takes writes, because nobody can sign in over a store that only answers reads. */
+/** Checks whether a store takes writes, because nobody can sign in over a store that only answers reads. */
 
-/** Milliseconds between two writes, however often it is asked. */
+/** Milliseconds between two writes, however often callers check. */
 const INTERVAL_MS = 1000;
 
 /** The store answers reads and did not take a write. */
@@ -12,7 +12,10 @@ export class ReadOnlyError extends Error {
   }
 }
 
-/** @param write the smallest that goes the way of all others. @returns its outcome, or that of one less than a second ago. */
+/**
+ * @param write makes a small write by the same path as all other writes. @returns its outcome, or the outcome of a write less than a second
+ * ago.
+ */
 export function createWriteProbe(write: () => Promise<unknown>): () => Promise<void> {
   let askedAt = Number.NEGATIVE_INFINITY;
   let outcome: Promise<void> = Promise.resolve();

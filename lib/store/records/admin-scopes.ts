@@ -1,6 +1,6 @@
 /**
- * Whether a scope is of the admin API. These belong to the service's own API resource, are granted only when they are asked for by name, and discovery lists
- * none.
+ * Returns whether a scope belongs to the admin API. Such scopes belong to the service's own API resource. They are granted only when a
+ * request names them, and discovery does not list them.
  * @example
  * ```ts
  * import { isAdminScope } from 'tenant-idp/extension';

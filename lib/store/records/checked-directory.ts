@@ -1,4 +1,4 @@
-/** A directory that checks the form of each row it reads. A row of another form is left out, so that the rest can be used. */
+/** A directory that checks each row that it reads. A malformed row is left out, so that the other rows can be used. */
 import { IdpError } from '../../errors.js';
 import type { Collection, DirectoryStore, Page, Row, Unsaved, Where } from '../directory-store.js';
 import { hasOutbox } from './collections.js';
@@ -9,24 +9,27 @@ import { findKept, isRemoved, type RemovedRow, rangeKept, remainderOf, withoutRe
 import { idTextOf, leftOutRowOf, type UnreadableRow, UnreadableRows, type UnreadableRowsParts } from './unreadable-rows.js';
 
 export interface CheckedCollection<R extends Row> extends Collection<R> {
-  /** Whether there is a row, readable or not. A row that is left out still takes its id and its unique values. */
+  /** Returns whether there is a row, readable or not. A row that is left out still occupies its id and its unique values. */
   has(where: string | Where): Promise<boolean>;
-  /** Returns what is wrong with the row; undefined for a sound row, and where there is none. */
+  /** Returns the problem of the row; undefined for a sound row, and where there is none. */
   unreadable(id: string): Promise<LeftOutRow | undefined>;
   /**
-   * Updates the row by compare-and-swap, as `update` does. It inserts the row where there is none, and replaces one that is left out.
-   * For collections without unique indexes.
+   * Updates the row by compare-and-swap, as `update` does. Inserts the row where there is none, and replaces a row that is left out. For
+   * collections without unique indexes.
    */
   upsert(id: string, change: (row: R | undefined, isUnreadable: boolean) => Unsaved<R>): Promise<R>;
   /**
-   * Removes the row by the write that raises the events of it; what is left carries them until they are dispatched.
-   * @param isMeant false for a row that is none to the caller
-   * @returns true when there was one
+   * Removes the row and raises its events in one write. The remainder of the row carries the events until they are dispatched.
+   * @param isMeant returns false for a row that the caller must not see
+   * @returns true when there was a row
    */
   retire(id: string, events: readonly PendingEvent[], isMeant?: (row: R) => boolean): Promise<boolean>;
-  /** With what is left of removed rows: for the dispatcher. */
+  /** Returns the collection with the remainders of removed rows, for the dispatcher of events. */
   withRemoved(): Pick<Collection<R>, 'find' | 'update' | 'remove'>;
-  /** With rows that are left out, of which any member but those of the index may be malformed: for removals and repairs. What is written is readable. */
+  /**
+   * Returns the collection with the rows that are left out, for removals and repairs. Any member of these rows may be malformed, except the
+   * members of the index. Rows that are written are readable.
+   */
   withUnreadable(): Pick<Collection<R>, 'get' | 'find' | 'update'> & {
     isReadable(row: R): boolean;
     problemOf(row: R): UnreadableRow | undefined;
@@ -37,14 +40,18 @@ export interface CheckedCollection<R extends Row> extends Collection<R> {
 
 export interface CheckedDirectory extends DirectoryStore {
   collection<R extends Row>(name: string): CheckedCollection<R>;
-  /** Calls the listener with the collection of each write of this node that leaves work for later: events in a row, or the removal of a tenant. */
+  /**
+   * Calls the listener with the collection of each write of this node that leaves background work: events in a row, or the removal of a
+   * tenant.
+   */
   onWork(listener: (collection: string) => void): void;
   /**
-   * Calls the listener with the collection of each write after which nobody knows what a row is: one that failed with `store_unavailable`, because the store may
-   * have made it, and one that failed with `record_unreadable`, because the row may have been readable when somebody read it before.
+   * Calls the listener with the collection of each write after which the content of a row is unknown. A write that failed with
+   * `store_unavailable` may have reached the store. After a write that failed with `record_unreadable`, a cache may still have the row as
+   * it was when it was readable.
    */
   onUncertain(listener: (collection: string) => void): void;
-  /** Rows that their last read left out. Some of them are read again, because somebody may have repaired them. */
+  /** Returns the rows that their last read left out. Some of them are read again, because somebody may have repaired them. */
   problems(): Promise<readonly UnreadableRow[]>;
   /** Reads rows that another node found unreadable, and that {@link problems} does not name yet. */
   recall(rows: readonly SweptRow[]): Promise<void>;
@@ -59,12 +66,12 @@ export interface CheckedDirectoryParts
 
 type Listener = (collection: string) => void;
 
-/** A collection, and what its checks share with those of the others. */
+/** A collection, with the parts that the checks of all collections share. */
 interface Scope<R extends Row> {
   readonly name: string;
-  /** The rows of the store, with what is left of removed ones. */
+  /** The rows of the store, with the remainders of removed rows. */
   readonly all: Collection<R>;
-  /** The rows without what is left of removed ones. */
+  /** The rows of the store, without the remainders of removed rows. */
   readonly rows: Collection<R>;
   readonly unreadable: UnreadableRows;
   readonly workListeners: readonly Listener[];
@@ -139,7 +146,7 @@ async function find<R extends Row>(scope: Scope<R>, where: Where, page?: Page): 
   return notingLeftOut(scope, (isSound) => findKept(scope.all, where, page, isSound));
 }
 
-/** Reads rows, and remembers which rows were left out. The rests of removed rows are left out without a word. */
+/** Reads rows, and remembers which rows were left out. Remainders of removed rows are left out and not remembered. */
 async function notingLeftOut<R extends Row>(
   { name, unreadable }: Scope<R>,
   read: (isSound: (row: R) => boolean) => Promise<readonly R[]>,
@@ -157,7 +164,7 @@ async function notingLeftOut<R extends Row>(
   return leftOutRows ? withLeftOut(rows, [...leftOutRows.values()]) : rows;
 }
 
-/** The row as it is written: what we write can be read. @throws IdpError `invalid_record` */
+/** Returns the row with its derived members, after a check that the row will be readable. @throws IdpError `invalid_record` */
 function writable<R extends Row>({ name, unreadable }: Scope<R>, given: Unsaved<R>): Unsaved<R> {
   const row = withKeys(name, given);
   const path = unreadable.wrongPath(name, { ...row, version: 1 });
@@ -165,7 +172,7 @@ function writable<R extends Row>({ name, unreadable }: Scope<R>, given: Unsaved<
   throw new IdpError('invalid_record', { path, expected: 'what can be stored' });
 }
 
-/** Takes note of a row that was checked when it was written. */
+/** Remembers a written row as sound, and notifies listeners if the row leaves background work. */
 function written<R extends Row>(scope: Scope<R>, row: R): R {
   scope.unreadable.acceptWritten(scope.name, row);
   if (isOutboxed(row) || scope.name === 'removals') notifyOfWork(scope);
@@ -178,7 +185,9 @@ function notifyOfWork<R extends Row>({ name, workListeners }: Scope<R>): void {
   for (const listener of workListeners) listener(name);
 }
 
-/** Notifies the listeners of a write that failed, where nobody knows what the row is now, and throws the error. */
+/**
+ * Returns a handler that throws the error of a write. It first notifies the listeners if the content of the row is unknown after the error.
+ */
 const rethrown =
   <R extends Row>({ name, uncertainListeners }: Scope<R>) =>
   (error: unknown): never => {
@@ -274,7 +283,7 @@ function withUnreadable<R extends Row>(scope: Scope<R>): ReturnType<CheckedColle
   };
 }
 
-/** Refuses an id that is no string, because a store might take an object for a query. */
+/** Refuses an id that is not a string, because a store might read an object as a query. */
 function checkTexts(values: readonly unknown[]): void {
   if (values.some((value) => typeof value !== 'string')) throw new IdpError('invalid_record', { path: '/id', expected: 'a string' });
 }

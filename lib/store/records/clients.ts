@@ -17,15 +17,15 @@ const seconds = ([minimum, maximum]: readonly [number, number]) =>
   Type.Optional(
     checked(Type.Integer({ minimum, maximum }), (value) => typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER),
   );
-/** Seconds, each. */
+/** Lifetimes in seconds. */
 const lifetimes = inputSchema({
   accessToken: seconds(lifetimeBounds.accessToken),
   idToken: seconds(lifetimeBounds.idToken),
   refreshTokenIdle: seconds(lifetimeBounds.refreshTokenIdle),
   refreshTokenAbsolute: seconds(lifetimeBounds.refreshTokenAbsolute),
-  /** 0 for public clients that do not prove possession of a key, because their retries look like a thief's. */
+  /** 0 for public clients without proof of possession, because their retries cannot be told from replays by a thief. */
   refreshTokenGrace: seconds(lifetimeBounds.refreshTokenGrace),
-  /** Of CIBA; requests may ask for less. */
+  /** Lifetime of a CIBA request. A request may ask for less. */
   authenticationRequest: seconds(lifetimeBounds.authenticationRequest),
 });
 export interface Lifetimes extends Shape<typeof lifetimes> {}
@@ -38,9 +38,12 @@ export const clientMembers = {
   name: line(),
   /** Registered metadata in the standard's own names. @see RFC 7591 §2 */
   metadata: dataWithTexts('redirect_uris', 'post_logout_redirect_uris', 'request_uris', 'response_types', 'grant_types'),
-  /** Identity and API scopes it may ask for. */
+  /** Identity and API scopes that the client may request. */
   allowedScopes: Type.Array(token()),
-  /** Whether a request for a code needs PKCE. Absent: of public and native clients and under FAPI. Only confidential clients may have `false`. */
+  /**
+   * Whether a request for a code needs PKCE. Absent: required for public and native clients and under FAPI. Only confidential clients may
+   * have `false`.
+   */
   requirePkce: Type.Optional(Type.Boolean()),
   /** The FAPI profile of the client, with all its settings. Absent: the option `fapi` decides. */
   fapi: Type.Optional(Type.Literal('2.0')),
@@ -48,15 +51,15 @@ export const clientMembers = {
   requireConsent: Type.Boolean(),
   accessTokenType: Type.Union([Type.Literal('reference'), Type.Literal('jwt')]),
   idTokenClaims: Type.Union([Type.Literal('minimal'), Type.Literal('scopes')]),
-  /** Absent: as the option `email` says. */
+  /** Absent: the option `email` decides. */
   email: Type.Optional(Type.Union([Type.Literal('all'), Type.Literal('first')])),
   styles: Type.Optional(branding),
   lifetimes,
-  /** Tenants whose users may sign in, and whom it may ask about; absent: all. */
+  /** Tenants whose users may sign in, and about whose users the client may ask. Absent: all. */
   allowedTenants: Type.Optional(strings()),
-  /** Access tokens it may introspect: those issued to it, or `all`. */
+  /** Access tokens that the client may introspect: its own, or `all`. */
   introspects: introspects(),
-  /** Tenants it administers; `['*']`: all. */
+  /** Tenants that the client administers; `['*']`: all. */
   adminTenants: strings(),
   trustedLoginHint: Type.Boolean(),
   corsOrigins: strings(),
@@ -84,22 +87,25 @@ const scopeDescription = typed<ScopeDescription>(Type.Union([Type.String(), Type
 /** Members of an API resource that callers write. */
 export const apiResourceMembers = {
   name: line(),
-  /** API scopes it owns; it is the audience of access tokens that carry one. Scopes that begin with `idp.` are the admin API's. */
+  /**
+   * API scopes that the API resource owns. The API resource is the audience of access tokens with one of these scopes. Scopes that begin
+   * with `idp.` belong to the admin API.
+   */
   scopes: Type.Array(token('(?!idp\\.)'), { uniqueItems: true }),
-  /** The meaning of each scope, in words for the people who are asked: one text, or one for each language. */
+  /** The meaning of each scope, as the consent page shows it to users: one text, or one for each language. */
   scopeDescriptions: Type.Optional(Type.Record(Type.String(), scopeDescription)),
-  /** Access tokens it may introspect: those with a scope of its own, or `all`. */
+  /** Access tokens that the API resource may introspect: tokens with one of its scopes, or `all`. */
   introspects: introspects(),
-  /** Tenants whose users it may ask about; absent: all. */
+  /** Tenants about whose users the API resource may ask. Absent: all. */
   allowedTenants: Type.Optional(strings()),
   /** The algorithm that signs introspection responses to it. @default 'RS256' @see RFC 9701 §6 */
   introspectionSignedResponseAlg: Type.Optional(Type.Union([Type.Literal('RS256'), Type.Literal('ES256')])),
-  /** `refuse`: nobody gets a token of an impersonated user for it. @default 'allow' */
+  /** `refuse`: no client gets a token of an impersonated user for the API resource. @default 'allow' */
   impersonation: Type.Optional(impersonation()),
   status: status(),
 };
 export const apiResource = Type.Object({ ...named, ...apiResourceMembers, secrets });
-/** An API. Its id is the name it authenticates with, shared with client ids; not a UUID. */
+/** An API resource. It authenticates with its id, which no client may have. The id is not a UUID. */
 export interface ApiResource extends Shape<typeof apiResource> {}
 
 export const consent = Type.Object({
@@ -107,7 +113,7 @@ export const consent = Type.Object({
   userId: Type.String(),
   clientId: Type.String(),
   scopes: Type.Array(Type.String()),
-  /** Claims that were asked for one by one. */
+  /** Claims that the request named individually. */
   claims: Type.Optional(Type.Array(Type.String())),
   at: Type.Date(),
   /** Voucher of the sign-ins in which the user gave the consent. A consent without a voucher counts. */

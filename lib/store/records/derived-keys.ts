@@ -1,4 +1,4 @@
-/** Members that are derived from others, for look-ups and lists. Each write of a row derives them again, so no service has to. */
+/** Members that are derived from other members, for look-ups and lists. Each write of a row derives them again, so no service has to. */
 import { comparedAddress, comparedText } from '../../text/compared.js';
 import { type NamedPerson, shownName } from '../../text/person-name.js';
 import type { Row } from '../directory-store.js';
@@ -8,7 +8,7 @@ import type { CollectionName } from './collections.js';
 /** Version of the derivations, `user.userNameKey` included. Add one with each change, so that all rows are written again. */
 export const KEYS_VERSION = 4;
 
-/** The members of a row that may be malformed, as a store has it. */
+/** The members of a stored row, which may be malformed. */
 type Members = Readonly<Record<string, unknown>>;
 type Keys = Readonly<Record<string, string | undefined>>;
 
@@ -45,7 +45,7 @@ export const isKeyedCollection = (collection: string): collection is KeyedCollec
 const keysOf = (collection: string, row: object): Keys | undefined =>
   isKeyedCollection(collection) ? derivations[collection](row as Members) : undefined;
 
-/** The row with its derived members; the same row where it has them already. */
+/** Returns the row with its derived members; the same row where it has them already. */
 export function withKeys<R extends Omit<Row, 'version'>>(collection: string, row: R): R {
   const keys = keysOf(collection, row);
   if (keys === undefined || hasKeys(keys, row)) return row;
@@ -66,7 +66,7 @@ export function withEveryKey<R extends Omit<Row, 'version'>>(collection: string,
   return userNameKey === user.userNameKey ? keyed : { ...keyed, user: { ...user, userNameKey } };
 }
 
-/** Returns the name of a derived member that is not what it is derived from; undefined where all are. */
+/** Returns the name of a derived member that does not match its source; undefined where all match. */
 export function staleKey(collection: string, row: object): string | undefined {
   const keys = keysOf(collection, row) ?? {};
   return Object.keys(keys).find((name) => (row as Members)[name] !== keys[name]);

@@ -5,47 +5,57 @@ import { artifactKey, hashedKey } from '../artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore } from '../artifact-store.js';
 import type { Sealer } from '../sealer.js';
 
-/** A kind of short-lived record. Ids are secrets: only their digests reach the store, and values are encrypted. */
+/** A kind of short-lived record. Ids are secrets, so only their digests reach the store. Values are encrypted. */
 export interface ArtifactKind {
   /** The extension's name, a dot, and a name of its own: `notes.links`. */
   readonly name: string;
-  /** Seconds after which a record reads as absent, unless its `put` says less. */
+  /** Seconds after which a record reads as absent, unless its `put` has a shorter lifetime. */
   readonly lifetimeSeconds: number;
-  /** Each record can be taken once; a record that was taken keeps its id until it would have ended. @default false */
+  /**
+   * Whether each record can be taken once. The id of a record that was taken stays in use until the record would have expired. @default
+   * false
+   */
   readonly once?: boolean;
-  /** Each record is of an account, and ends when the sign-ins of the account are cut off. @default false */
+  /** Whether each record belongs to an account, and ends when the sign-ins of the account are cut off. @default false */
   readonly account?: boolean;
-  /** Each record is of a grant, and ends with it: by sign-out, revocation, a replayed token. @default false */
+  /** Whether each record belongs to a grant, and ends with the grant: by sign-out, revocation or a replayed token. @default false */
   readonly ofGrant?: boolean;
 }
 
 export interface PutArtifact {
   /** The user's id, for kinds with `account`. */
   readonly oid?: string;
-  /** Of an access token, for kinds with `ofGrant`. */
+  /** The grant of an access token, for kinds with `ofGrant`. */
   readonly grantId?: string;
-  /** Less than the kind's. */
+  /** Seconds, at most as many as the kind has. @default the lifetime of the kind */
   readonly lifetimeSeconds?: number;
 }
 
 /** The records of a kind. */
 export interface ExtensionArtifacts {
-  /** False when there is one with this id, taken or not, or its grant is over: then nothing is written. @param value JSON. */
+  /**
+   * Creates a record. Returns false, and writes nothing, when there is a record with this id, taken or not, or when the grant has ended.
+   * @param value JSON.
+   */
   put(id: string, value: unknown, options?: PutArtifact): Promise<boolean>;
   read(id: string): Promise<unknown>;
   /**
-   * Compare-and-swap: `change` may run again when another write came between. Its argument is undefined where there is none; where it returns its
-   * argument, or undefined, nothing is written. With `lifetimeSeconds` the record ends so long from now, else when it would have ended.
-   * @returns what is kept then; undefined also for a record that was taken or removed, which stays so.
+   * Updates the value by compare-and-swap: `change` may run again when another write came between. Its argument is undefined where there is
+   * no record. If it returns its argument or undefined, nothing is written. With `lifetimeSeconds`, the record expires after so many
+   * seconds from now; otherwise its end does not change.
+   * @returns the value after the call; undefined also for a record that was taken or removed, because no update revives it.
    */
   update(id: string, change: (value: unknown) => unknown, options?: PutArtifact): Promise<unknown>;
-  /** Takes the value: one caller gets it, all others get undefined, also at the same time. @throws TypeError where the kind is not `once`. */
+  /**
+   * Takes the value. One caller gets it, and all others get undefined, even concurrent ones. @throws TypeError where the kind is not
+   * `once`.
+   */
   take(id: string): Promise<unknown>;
-  /** It reads as absent from now on, and its id can be used again once it would have ended. */
+  /** Removes the record. Its id can be used again once the record would have expired. */
   remove(id: string): Promise<void>;
 }
 
-/** As it is stored. */
+/** The stored form of a record. */
 interface Envelope {
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -56,20 +66,20 @@ interface Envelope {
 const PREFIX = 'Extension.';
 const PURPOSE = 'extension artifacts';
 
-/** When a record of an extension was put; undefined for a record of the protocol. */
+/** Returns the time at which a record of an extension was put; undefined for a record of the protocol. */
 export const putAtOf = (artifact: Pick<Artifact, 'key' | 'value'>): Date | undefined =>
   artifact.key.startsWith(PREFIX) ? new Date(envelopeOf(artifact).at) : undefined;
 
 export interface ExtensionArtifactsParts {
   readonly artifacts: ArtifactStore;
-  /** The time that cut-offs are told by, in milliseconds since the epoch. */
+  /** The time that cut-offs are compared with, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly sealer: Sealer;
-  /** Whether what an account did at a time counts for nothing by now. */
+  /** Returns whether the sign-ins of an account at that time have been cut off since. */
   readonly isCutOff: (oid: string, actedAt: Date) => Promise<boolean>;
 }
 
-/** The records of a kind, with what they are kept by. */
+/** The records of a kind, with the parts that store them. */
 interface Scope extends ExtensionArtifactsParts {
   readonly kind: ArtifactKind;
 }
@@ -123,7 +133,7 @@ async function update(scope: Scope, id: string, change: (value: unknown) => unkn
     if (after === before || after === undefined) return before;
     if (!artifact) {
       if (await put(scope, id, after, options)) return after;
-      // Taken, removed or cut off, which lasts; or another was faster.
+      // The record was taken, removed or cut off, which is final; or another call was faster.
       if (!(await live(scope, key))) return undefined;
       continue;
     }
@@ -152,7 +162,7 @@ async function remove({ artifacts, kind }: Scope, id: string): Promise<void> {
   if (artifact) await artifacts.commit([{ op: 'remove', key, until: artifact.expiresAt }]);
 }
 
-/** The record, unless it was taken, its grant is over, or its account was cut off since. */
+/** Returns the record, unless it was taken, its grant has ended, or the sign-ins of its account were cut off since. */
 async function live({ artifacts, isCutOff }: Scope, key: ArtifactKey): Promise<Artifact | undefined> {
   const artifact = (await artifacts.read([{ key }])).get(key);
   if (!artifact || artifact.consumedAt !== undefined) return undefined;
@@ -168,7 +178,7 @@ function keyOf(kind: ArtifactKind, id: string): ArtifactKey {
   return hashedKey(PREFIX + kind.name, id);
 }
 
-/** The milliseconds of a lifetime, which may be a fraction of a second. @throws RangeError for a lifetime longer than the kind's */
+/** Returns the milliseconds of a lifetime, which may be a fraction of a second. @throws RangeError for a lifetime longer than the kind's */
 function lifetimeMsOf(kind: ArtifactKind, lifetimeSeconds: number): number {
   if (lifetimeSeconds > 0 && lifetimeSeconds <= kind.lifetimeSeconds) return Math.ceil(lifetimeSeconds * 1000);
   throw new RangeError(`${kind.name}: a lifetime within the kind's`);

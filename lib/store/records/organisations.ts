@@ -5,10 +5,10 @@ import { oneOf, type Shape, typed } from './shape.js';
 import { type Branding, branding, named, status } from './stored.js';
 
 const signIn = inputSchema({
-  /** Methods that are allowed. Whether they exist is looked up when the record is written. @default all */
+  /** Sign-in methods that are allowed. A write of the record checks that they exist. @default all */
   methods: Type.Optional(Type.Array(token(), { minItems: 1, uniqueItems: true })),
   requireMfa: Type.Optional(Type.Boolean()),
-  /** Whether people may create accounts for themselves. */
+  /** Whether users may register by themselves. */
   selfRegistration: Type.Optional(Type.Boolean()),
   /** Whether users may be linked to accounts of other tenants, as a parent or as a child. @default true */
   accountLinks: Type.Optional(Type.Boolean()),
@@ -28,12 +28,12 @@ export const tenant = Type.Object({
   ...tenantMembers,
   branding: Type.Optional(typed<Branding>(branding)),
   /**
-   * The name as names of tenants are compared. Unique, and set by each write of the name. Rows that an older release or another program wrote lack it until
-   * their names change.
+   * The normalized name, by which names of tenants are compared. It is unique, and each write of the name sets it. Rows of another program
+   * lack it until their names change.
    */
   uniqueName: Type.Optional(Type.String()),
   status: status(),
-  /** Sign-ins of its users before this instant are void. */
+  /** Instant before which sign-ins of the tenant's users do not count. */
   notBefore: Type.Optional(Type.Date()),
 });
 export interface Tenant extends Shape<typeof tenant> {}
@@ -44,7 +44,7 @@ export const subsidiary = Type.Object({ ...named, tid: Type.String(), ...subsidi
 /** An organisation of a tenant. It gives `orgid`, `orgin` and `company_name` to the persons assigned to it. */
 export interface Subsidiary extends Shape<typeof subsidiary> {}
 
-/** Entries of a list in one request, at most. A record that has more keeps them. */
+/** Maximum entries of a list in one request. A record that has more keeps them. */
 export const MOST_REFS = 1000;
 
 /** Members of a group that callers write. */
@@ -55,7 +55,7 @@ export const group = Type.Object({
   ...named,
   tid: Type.String(),
   ...groupMembers,
-  /** `yes` of a group with a permission of the admin API, derived as {@link nameKey} is. */
+  /** `yes` for a group with a permission of the admin API. Derived as {@link nameKey} is. */
   givesAdminScope: Type.Optional(oneOf('yes')),
 });
 export interface Group extends Shape<typeof group> {}

@@ -11,13 +11,13 @@ const identity = {
 const externalIdentity = Type.Object({
   ...identity,
   vouchedBy: vouchedBy(),
-  /** Whether the person who has the identity said that the account is theirs. It vouches for no privileges. */
+  /** Whether the holder of the identity confirmed that the account is theirs. It vouches for no privileges. */
   isAcknowledged: Type.Optional(Type.Literal(true)),
 });
 export interface ExternalIdentity extends Shape<typeof externalIdentity> {}
 
 const credentialRef = {
-  /** `password`; an extension has names of its own. */
+  /** `password`, or a name that an extension gives. */
   kind: Type.String(),
   /** Id of the record that an extension keeps. */
   id: Type.Optional(Type.String()),
@@ -28,40 +28,40 @@ export interface CredentialRef extends Shape<typeof credentialRefForm> {}
 
 const credentialVoucher = Type.Object({
   ...credentialRef,
-  /** Changes each time that the credential is set. */
+  /** Id that changes each time the credential is set. */
   revision: Type.String(),
   vouchedBy: typed<Voucher>(voucher),
 });
-/** The voucher of a credential that a user set in a sign-in, or by a link, whose own voucher has limits. */
+/** Voucher of a credential that a user set in a sign-in or by a mailed link, if the voucher of that sign-in or link has limits. */
 export interface CredentialVoucher extends Shape<typeof credentialVoucher> {}
 
 const sparedSession = Type.Object({
-  /** Its name, as extensions know it. */
+  /** Name of the session, as extensions know it. */
   session: Type.String(),
-  /** The cut-off. A later one ends this session too. */
+  /** Instant of the cut-off. A later cut-off ends this session too. */
   notBefore: Type.Date(),
-  /** The former cut-off, which the session must still be newer than. */
+  /** Instant of the previous cut-off. The session must be newer than it. */
   before: Type.Optional(Type.Date()),
-  /** Names the cause of the cut-off, so that a second call for it changes nothing. */
+  /** Id of the cause of the cut-off, so that a second call for the same cause changes nothing. */
   cause: Type.String(),
 });
-/** A session that a cut-off of the other sign-ins of its user spared, with its grants. */
+/** A session that kept its grants when the other sign-ins of its user were cut off. */
 export interface SparedSession extends Shape<typeof sparedSession> {}
 
 const newPassword = Type.Object({
-  /** Grows with each. */
+  /** Number that grows with each new password. */
   serial: Type.Integer(),
   at: Type.Date(),
-  /** The credential that was offered with it, until it is the user's. */
+  /** The credential that was offered with the new password, until it belongs to the user. */
   credentialId: Type.String(),
-  /** Whether the sign-ins of linked accounts end with it, as the user's own do. */
+  /** Whether the change ends the sign-ins of linked accounts, as it ends the user's own. */
   endsSignIns: Type.Boolean(),
 });
-/** The password that is the user's, if several are set at the same time. */
+/** The password that counts if several are set concurrently. */
 export interface NewPassword extends Shape<typeof newPassword> {}
 
 const mailedLink = {
-  /** Number of the link, which grows with each that takes the place of another. */
+  /** Number of the link, which grows with each link that replaces another. */
   serial: Type.Integer(),
   /** The request that the link answers. The same request gets the same link. */
   requestId: Type.String(),
@@ -69,11 +69,11 @@ const mailedLink = {
   mailing: Type.Optional(Type.String()),
   expiresAt: Type.Date(),
   usedAt: Type.Optional(Type.Date()),
-  /** The client whose look the pages of the link have. */
+  /** The client whose branding the pages of the link have. */
   clientId: Type.Optional(Type.String()),
 };
 const mailedLinkForm = Type.Object(mailedLink);
-/** A link that is mailed on request, and good once. */
+/** A link that is mailed on request, and can be used once. */
 export interface MailedLink extends Shape<typeof mailedLinkForm> {}
 
 const passwordReset = Type.Object({
@@ -92,7 +92,7 @@ const emailProof = Type.Object({
   askedWith: Type.Optional(Type.Object({ at: Type.Integer(), credentials: Type.String() })),
   /** The address that was proven when another was asked for. A mail notified it, with a link that stops the change. */
   former: Type.Optional(Type.String()),
-  /** When the change was stopped by that link. */
+  /** Instant at which that link stopped the change. */
   stoppedAt: Type.Optional(Type.Date()),
   /** Voucher of the sign-in that asked for the address. @default all */
   vouchedBy: vouchedBy(),
@@ -101,7 +101,7 @@ export interface EmailProof extends Shape<typeof emailProof> {}
 
 const userInvitation = Type.Object({
   id: Type.String(),
-  /** Number of the link, which grows with each that takes the place of another. */
+  /** Number of the link, which grows with each link that replaces another. */
   serial: Type.Integer(),
   expiresAt: Type.Date(),
   /** Whether the link is sent to the person's address. */
@@ -121,14 +121,14 @@ export interface UserInvitation extends Shape<typeof userInvitation> {}
 const acceptedInvitation = Type.Object({
   id: Type.String(),
   at: Type.Date(),
-  /** The credential that was offered with the acceptance, until it is the user's. */
+  /** The credential that was offered with the acceptance, until it belongs to the user. */
   credentialId: Type.Optional(Type.String()),
   /** Name of the caller who accepted it, which the caller gave. */
   by: Type.Optional(Type.String()),
 });
 export interface AcceptedInvitation extends Shape<typeof acceptedInvitation> {}
 
-/** Identities in one request. A user who has more keeps them. */
+/** Maximum identities in one request. A user who has more keeps them. */
 const MOST_IDENTITIES = 100;
 
 /** Members of a user that callers write. A new member of this table is accepted, answered, checked and seeded. */
@@ -145,25 +145,28 @@ const user = Type.Object({
   id: Type.String(),
   ...userMembers,
   externalIdentities: Type.Array(typed<ExternalIdentity>(externalIdentity)),
-  /** {@link userName} as it is compared: NFKC, lower case. */
+  /** {@link userName} in the form that comparisons use: NFKC, lower case. */
   userNameKey: Type.String(),
   /** Whether the person registered without an invitation. */
   isSelfRegistered: Type.Optional(Type.Literal(true)),
   parentUserId: Type.Optional(Type.String()),
   /** Voucher of the account link to the parent: of its maker, and of the sign-ins and links by which it was made. */
   parentVouchedBy: vouchedBy(),
-  /** Vouchers of credentials. A credential without one counts. */
+  /** Vouchers of credentials. A credential without a voucher counts. */
   credentialVouchers: Type.Optional(Type.Array(typed<CredentialVoucher>(credentialVoucher))),
   /** Whether {@link childUserIds} has any. */
   isParent: Type.Boolean(),
-  /** Children, and users about to be linked or just unlinked: a child is entered before it gets its parent, and removed after it lost the parent. */
+  /**
+   * Child accounts. A child is added before it gets its parent, and removed after it has lost the parent. So the list may have users that
+   * are not linked yet, or no longer.
+   */
   childUserIds: Type.Optional(Type.Array(Type.String())),
   groupIds: Type.Array(Type.String()),
-  /** Only `active` users sign in. */
+  /** Status of the user. Only `active` users can sign in. */
   status: oneOf('invited', 'active', 'disabled'),
   /** The status before `disabled`. @default 'active' */
   statusBefore: Type.Optional(oneOf('invited', 'active')),
-  /** Sign-ins before this instant are void. */
+  /** Instant before which sign-ins do not count. */
   notBefore: Type.Optional(Type.Date()),
   /** The session that the cut-off spared which set {@link notBefore}. */
   spared: Type.Optional(typed<SparedSession>(sparedSession)),
@@ -173,13 +176,15 @@ const user = Type.Object({
   invitation: Type.Optional(typed<UserInvitation>(userInvitation)),
   /** The acceptance that made the user active. */
   accepted: Type.Optional(typed<AcceptedInvitation>(acceptedInvitation)),
-  /** The password that took the place of another last. */
+  /** The password that replaced another one most recently. */
   newPassword: Type.Optional(typed<NewPassword>(newPassword)),
   /** The link that resets the password. Only the newest link is valid. */
   passwordReset: Type.Optional(typed<PasswordReset>(passwordReset)),
   /** The link that proves an e-mail address. Only the newest link is valid. */
   emailProof: Type.Optional(typed<EmailProof>(emailProof)),
-  /** The address that was proven last, while the person's record has another one that nobody proved: mail about the account goes there. */
+  /**
+   * The address that was proven last, while the person's record has another address that nobody proved. Mail about the account goes to it.
+   */
   provenEmail: Type.Optional(Type.String()),
   /** Voucher of {@link provenEmail}. The voucher of `email` is `emailVouchedBy` of the person. */
   provenEmailVouchedBy: vouchedBy(),
@@ -212,17 +217,17 @@ export const person = Type.Object({
   ...named,
   tid: Type.String(),
   ...personMembers,
-  /** Voucher of {@link email}: of its writer, or of the person who proved it since. */
+  /** Voucher of {@link email}: of its writer, or of the person who later proved the address. */
   emailVouchedBy: vouchedBy(),
-  /** {@link email} and {@link secondEmail} as they are compared, derived as {@link nameKey} is. */
+  /** {@link email} and {@link secondEmail} in the form that comparisons use, derived as {@link nameKey} is. */
   emailKey: Type.Optional(Type.String()),
   secondEmailKey: Type.Optional(Type.String()),
   /** Keyed hash of the national id, to look it up. */
   nationalIdHash: Type.Optional(Type.String()),
   user: Type.Optional(typed<User>(user)),
-  /** `yes` of a person with a user, derived as {@link nameKey} is. */
+  /** `yes` for a person with a user, derived as {@link nameKey} is. */
   hasUser: Type.Optional(oneOf('yes')),
-  /** `yes` of a person whose user is linked to a parent, derived as {@link nameKey} is. */
+  /** `yes` for a person whose user is linked to a parent account, derived as {@link nameKey} is. */
   isLinked: Type.Optional(oneOf('yes')),
   /** The user name of a parent account, as names are compared, derived as {@link nameKey} is. */
   parentNameKey: Type.Optional(Type.String()),
@@ -239,13 +244,13 @@ export const invitation = Type.Object({
   tid: Type.String(),
   personId: Type.String(),
   userId: Type.String(),
-  /** The client whose look the pages have, and where the user goes afterwards. */
+  /** The client whose branding the pages have, and to which the user is redirected afterwards. */
   clientId: Type.Optional(Type.String()),
-  /** The name of the client when the invitation was made, for events after the client is gone. */
+  /** The name of the client when the invitation was made, for events after the client was removed. */
   clientName: Type.Optional(Type.String()),
   /** Whether the user is linked to a personal account. */
   link: Type.Boolean(),
-  /** The language of its mail and pages. */
+  /** The language of the invitation's mail and pages. */
   locale: Type.Optional(Type.String()),
   /** Whether the link is sent to the person's address. */
   send: Type.Boolean(),
@@ -254,15 +259,18 @@ export const invitation = Type.Object({
   expiresAt: Type.Date(),
   acceptedAt: Type.Optional(Type.Date()),
 });
-/** An invitation of a user. The person's document decides whether it can be accepted: an invitation that no person names is void. */
+/**
+ * An invitation of a user. The person's document decides whether the invitation can be accepted. An invitation that no person's document
+ * names is invalid.
+ */
 export interface Invitation extends Shape<typeof invitation> {}
 
 export const credential = Type.Object({
   ...stored,
   /** A PHC string. */
   passwordHash: Type.Optional(Type.String()),
-  /** The serial of the {@link NewPassword} that the hash came from; absent for a first one. */
+  /** The serial of the {@link NewPassword} that the hash came from; absent for the first password. */
   serial: Type.Optional(Type.Integer()),
 });
-/** The password of a user. The id is the user's, or that of an acceptance under way. Never writable through the admin API. */
+/** The password of a user. Its id is the user's id, or the id of an acceptance under way. The admin API never writes it. */
 export interface Credential extends Shape<typeof credential> {}

@@ -1,30 +1,33 @@
 /**
- * The readable part of an unreadable row, for the administrator who removes the row or repairs its malformed parts. Everybody else sees no row there.
+ * The readable part of an unreadable row, for the administrator who removes the row or repairs its malformed parts. For all other callers,
+ * the row does not exist.
  */
 import { IdpError } from '../../errors.js';
 import type { Row } from '../directory-store.js';
 import type { CheckedCollection } from './checked-directory.js';
 import type { Voucher } from './records.js';
 
-/** An unreadable row that is worked on. */
+/** An unreadable row that a caller removes or repairs. */
 export interface DamagedRow {
   readonly collection: string;
   readonly id: string;
-  /** The tenant of a row that names none. */
+  /** The tenant of a row that names no tenant. */
   readonly tid?: string;
-  /** JSON Pointers to the values that are written: only these parts may be malformed. @default all, because the row is removed */
+  /** JSON Pointers to the values that are written. Only these parts may be malformed. @default all, because the row is removed */
   readonly members?: readonly string[];
 }
 
-/** What stands for a malformed part. The first that fits is taken; each gives as little as a value of its kind can give. */
+/**
+ * Values that replace a malformed part. The first value that fits is used. Each value gives as few rights as a value of its kind can give.
+ */
 const blanks: readonly unknown[] = [
   ...[undefined, '', false, 0, [], {}, new Date(0)],
   ...['disabled', 'revoked', 'own', 'reference', 'minimal', 'first', 'tenant', 'dead'],
 ];
-/** Voucher that covers nothing. It stands for a malformed voucher too, because an absent voucher counts as the operator's. */
+/** Voucher that covers nothing. It also replaces a malformed voucher, because an absent voucher counts as the operator's. */
 export const NOTHING: Voucher = { by: 'tenant', tids: [], permissionIds: [] };
 const ofVoucher = /^.*?\/(?:vouchedBy|\w+VouchedBy)(?=\/|$)/;
-/** Malformed parts of one row that are blanked. */
+/** Maximum malformed parts of one row that are replaced. */
 const MOST = 1_000;
 
 /** The readable part of a row, and JSON Pointers to the parts that are blank in it. */
@@ -69,7 +72,7 @@ function withPart<T>(value: T, pointer: string, part: unknown): T {
 }
 
 /**
- * The collection with the readable part of the row in the place of the row. A write makes the row readable.
+ * Returns the collection with the readable part of the row instead of the row. A write makes the row readable.
  * @param written runs after a write, even of a part that does not change
  */
 export function withDamaged<R extends Row>(
@@ -92,7 +95,7 @@ export function withDamaged<R extends Row>(
       const after = await all.update(id, (row) => {
         const part = shown(row);
         if (!part) throw new IdpError('record_unreadable', { collection: damaged.collection, id });
-        // The part is written even if nothing else changes, because it is what repairs the row.
+        // The part is written even if nothing else changes, because this write repairs the row.
         return change(part);
       });
       await written();

@@ -1,4 +1,4 @@
-/** The types of all durable records, as they are kept. Ids are UUIDs, v7 when the service makes them. */
+/** The types of all durable records, as they are stored. Ids are UUIDs, of version 7 when the service makes them. */
 export type { ApiResource, Client, Consent, HashedSecret, Lifetimes, ScopeDescription } from './clients.js';
 export type { Group, Permission, Subsidiary, Tenant } from './organisations.js';
 export type {

@@ -1,6 +1,6 @@
 /**
- * Removed rows that still carry events. Nothing but their id and the events is left of them; to everybody except the dispatcher of events they are not
- * there, and their id is free. The dispatcher removes what is left once the events are dispatched.
+ * Removed rows that still carry events. Their remainder has only the id and the events. For all callers except the dispatcher of events,
+ * the row does not exist and its id is free. The dispatcher removes the remainder after it has dispatched the events.
  */
 
 import { IdpError } from '../../errors.js';
@@ -10,7 +10,7 @@ import { positionBehind } from '../index-order.js';
 import { type LeftOutRow, leftOutOf, withLeftOut } from './left-out.js';
 import type { PendingEvent } from './records.js';
 
-/** What is left of a row. */
+/** The remainder of a removed row. */
 export interface RemovedRow extends Row {
   readonly removedAt: Date;
   readonly pendingEvents: readonly PendingEvent[];
@@ -19,7 +19,7 @@ export interface RemovedRow extends Row {
 
 export const isRemoved = (row: object): row is RemovedRow => 'removedAt' in row;
 
-/** The row that is left of a removed one. */
+/** Returns the remainder of a removed row. */
 export const remainderOf = (id: string, pendingEvents: readonly PendingEvent[], removedAt: Date): Unsaved<RemovedRow> => ({
   id,
   removedAt,
@@ -29,7 +29,7 @@ export const remainderOf = (id: string, pendingEvents: readonly PendingEvent[], 
 
 const eventsOf = (row: object): readonly PendingEvent[] => (row as Partial<RemovedRow>).pendingEvents ?? [];
 
-/** Rows of a look-up that are kept, with as many in each page as it asks for: a page is short only at the end of all. */
+/** Returns the rows of a look-up that pass the filter. Each page is full; only the last page may be shorter. */
 export function findKept<R extends Row>(
   rows: Pick<Collection<R>, 'find'>,
   where: Where,
@@ -60,7 +60,9 @@ async function findKeptPage<R extends Row>(
   }
 }
 
-/** As {@link findKept}: more are read in the place of those that are left out. */
+/**
+ * Returns the rows of a range that pass the filter. It reads further rows in place of the rows that are left out, as {@link findKept} does.
+ */
 export async function rangeKept<R extends Row>(
   rows: Pick<Collection<R>, 'range'>,
   range: Range,
@@ -74,9 +76,12 @@ export async function rangeKept<R extends Row>(
   }
 }
 
-/** The rows of a collection as everybody but the dispatcher sees them. */
+/** Returns the rows of a collection as all callers except the dispatcher see them. */
 export function withoutRemoved<R extends Row>(rows: Collection<R>): Collection<R> {
-  /** Puts a row in the place of a removed one, whose events it carries on. @returns undefined when there is no such row any more, or another has the id */
+  /**
+   * Replaces the remainder of a removed row. The new row carries the events of the remainder. @returns undefined when the remainder no
+   * longer exists, or another row has the id
+   */
   async function replaceRemoved(row: Unsaved<R>): Promise<R | undefined> {
     let isFree = false;
     const written = await rows.update(row.id, (current) => {

@@ -53,7 +53,7 @@ const sound = <R>(schema: TObject) => {
   return (value: unknown): value is R => check(value) === undefined;
 };
 
-/** Returns whether a key in the one row of all keys has its parts. */
+/** Returns whether a signing key in the row of all signing keys has the right form. */
 export const isSigningKey = sound<StoredSigningKey>(storedSigningKey);
 
 /** Returns whether a row is the remainder of a removed row, which is kept until its events are dispatched. */
@@ -63,7 +63,7 @@ export const isRemainder = sound<RemovedRow>(
 
 export const isPendingEvent = sound<PendingEvent>(pendingEvent);
 
-/** Returns whether the collection is the service's. */
+/** Returns whether the collection belongs to the service, not to an extension. */
 export const hasRowChecks = (collection: string): boolean => Object.hasOwn(rowChecks, collection);
 
 /** Returns a JSON Pointer to the first part of a row that is malformed. */

@@ -1,7 +1,7 @@
 /**
- * A slow sweep over all records: it finds unreadable ones that nobody reads, records that refer to a record that does not exist, and records that an index
- * misses, so that `health()` names them. One node at a time reads a bounded number of rows a
- * minute. The position and the rows that were found are in the store, so another node or a restart continues there.
+ * A slow sweep over all records. It finds unreadable records that nobody reads, records that refer to a record that does not exist, and
+ * records that an index misses, so that `health()` names them. One node at a time reads a bounded number of rows a minute. The position and
+ * the rows that were found are in the store, so another node or a restart continues there.
  */
 import { type Round, type Rounds, rounds, type WorkProblem } from '../../background/rounds.js';
 import type { Lease } from '../../background/tenure.js';
@@ -16,15 +16,15 @@ import { isRemoved } from './removed-rows.js';
 import type { UnreadableRow } from './unreadable-rows.js';
 
 export interface RowSweep {
-  /** Looks at the rows that the sweep of any node found, so that the directory names those that are still unreadable. */
+  /** Reads the rows that the sweep of any node found, so that the directory names the rows that are still unreadable. */
   recall(): Promise<void>;
-  /** Readable records with a problem, as {@link recall} found them last; and the sweep itself, while it fails. */
+  /** Returns the readable records with a problem, as {@link recall} found them last; and the sweep itself, while it fails. */
   problems(): readonly (RowProblem | WorkProblem)[];
   start(): void;
   close(): Promise<void>;
 }
 
-/** What is wrong with a readable row. */
+/** The problem of a readable row. */
 export interface ProblemOfRow {
   readonly code: 'reference_missing' | 'record_not_indexed';
   /** A JSON Pointer to the reference, or to the member that the index is over. */
@@ -37,7 +37,7 @@ export interface RowSweepParts {
   readonly store: Pick<CheckedDirectory, 'collection' | 'recall'>;
   /** Names of all collections. */
   readonly collections: readonly string[];
-  /** Returns what is wrong with a readable row. @default nothing */
+  /** Returns the problem of a readable row. @default undefined for every row */
   readonly problemOf?: (collection: string, row: Row) => Promise<ProblemOfRow | undefined>;
   readonly lease: Lease;
   /** The time that all nodes share, in milliseconds since the epoch. */
@@ -56,14 +56,14 @@ const INTERVAL_MS = 12_000;
 const PASS_MS = 3_600_000;
 /** Rows that one round reads. */
 const ROWS = 200;
-/** Reads of a round: most collections are small. */
+/** Reads of a round. Most collections are small. */
 const READS = 40;
 /** Rows of each kind that are remembered. */
 const REMEMBERED = 200;
 /** Remembered rows that one round reads again, because somebody may have repaired or removed them. */
 const READ_AGAIN = 20;
 
-/** Where the next round begins. Undefined after the last row. */
+/** Position at which the next round begins. Undefined after the last row. */
 type Position = { readonly collection: string; readonly after?: string } | undefined;
 
 interface Swept {
@@ -135,7 +135,7 @@ class Sweep implements RowSweep {
       unreadable: await still(unreadable, (row) => this.#isUnreadable(row), read.unreadable),
       dangling: await still(dangling, (row) => this.#lookAgain(row), read.dangling),
     };
-    // A node that was paused leaves the row to the node that went on.
+    // A node that was paused leaves the row to the node that took over.
     await this.#upkeep.upsert(ROW_ID, (row) => (row && row.version !== before?.version ? row : { id: ROW_ID, done: 0, sweep }));
   }
 

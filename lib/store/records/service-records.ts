@@ -8,22 +8,25 @@ const row = { id: stored.id, version: stored.version };
 export const storedSigningKey = Type.Object({
   kid: Type.String(),
   alg: oneOf('RS256', 'ES256'),
-  /** `next`: announced. `active`: signs. `retiring`: signs no more, and what it signed still verifies. A removed key has no record. */
+  /**
+   * State of the key. `next`: announced. `active`: signs. `retiring`: no longer signs, and still verifies its signatures. A removed key has
+   * no record.
+   */
   state: oneOf('next', 'active', 'retiring'),
   /** The private key, a JWK, encrypted. */
   sealed: Type.String(),
-  /** When the key was made, and so announced. */
+  /** Instant at which the key was made and announced. */
   announcedAt: Type.Date(),
   activatedAt: Type.Optional(Type.Date()),
   retiredAt: Type.Optional(Type.Date()),
-  /** When a key that is retiring is to be removed. */
+  /** Instant at which a retiring key is to be removed. */
   removeAt: Type.Optional(Type.Date()),
 });
-/** A signing key. It is published in each of its states, beside the keys of the other algorithm. */
+/** A signing key. It is published in each of its states, in addition to the keys of the other algorithm. */
 export interface StoredSigningKey extends Shape<typeof storedSigningKey> {}
 
 const isAnything = () => true;
-/** Nothing is signed without this one row, so its readers check each key and each event by itself. */
+/** Signing needs this one row, so its readers check each key and each event separately. */
 export const keyRing = Type.Object({
   ...row,
   createdAt: checked(stored.createdAt, isAnything),
@@ -41,9 +44,9 @@ export const eventRecord = Type.Object({
   ...row,
   id: checked(row.id, (value) => typeof value === 'string' && /^\d{16}$/.test(value)),
   eventId: Type.String(),
-  /** When it got its number; `time` is when it happened. */
+  /** Instant at which the event got its number. `time` is the instant at which it happened. */
   recordedAt: Type.Date(),
-  /** When dispatch of the event was given up, because a listener failed too often. */
+  /** Instant at which the dispatch of the event was given up, because a listener failed too often. */
   parkedAt: Type.Optional(Type.Date()),
 });
 /** An event in the one order that every reader follows. Its id is its number: 16 digits, without a gap. */
@@ -51,35 +54,35 @@ export interface EventRecord extends Shape<typeof eventRecord> {}
 
 export const delivery = Type.Object({
   ...stored,
-  /** `backchannel-logout` … */
+  /** Kind of the delivery, such as `backchannel-logout`. */
   kind: Type.String(),
   data: data(),
-  /** Names the deliveries that were enqueued together. */
+  /** Id that the deliveries of one enqueue share. */
   batch: Type.Optional(Type.String()),
-  /** `dead`: given up. */
+  /** State of the delivery. `dead`: given up. */
   state: oneOf('waiting', 'dead'),
   attempts: Type.Integer(),
-  /** When the next attempt may begin; of a dead one, when it is removed. */
+  /** Instant at which the next attempt may begin; for a dead delivery, at which it is removed. */
   due: Type.Date(),
   /** The reason why the last attempt failed. */
   problem: Type.Optional(Type.String()),
 });
-/** A message to another party, kept until the other party took it. */
+/** A message to another party, kept until the other party has accepted it. */
 export interface Delivery extends Shape<typeof delivery> {}
 
 export const seedRecord = Type.Object({
   ...row,
-  /** The record's id, which differs from what the seed would give it where somebody had made one of that name. */
+  /** The record's id. It differs from the id in the seed if somebody else had made a record of that name. */
   recordId: Type.String(),
   /** The record's `createdAt`, which distinguishes it from a later record with the same id. */
   recordCreatedAt: Type.Optional(Type.Date()),
-  /** Absent until the record is complete. The next start completes a record that a node left so. */
+  /** Instant at which the record was complete; absent before. The next start completes a record that a node left incomplete. */
   madeAt: Type.Optional(Type.Date()),
   values: Type.Array(Type.Object({ field: Type.String(), digest: Type.String() })),
   items: Type.Array(Type.Object({ field: Type.String(), item: Type.String(), isInSeed: Type.Boolean() })),
   /** Whether somebody else made the record, and a seed found it. */
   isFound: Type.Optional(Type.Literal(true)),
-  /** Of `origin`: records existed before the ledger did, so an absent record may have been removed. */
+  /** In the row `origin`: records existed before the ledger did, so an absent record may have been removed. */
   isAfterRecords: Type.Optional(Type.Boolean()),
 });
 /**
@@ -91,10 +94,10 @@ export interface SeedRecord extends Shape<typeof seedRecord> {}
 export const removal = Type.Object({
   ...stored,
   ...outboxed,
-  /** The actor of the removal, as its event names them. */
+  /** The actor of the removal, as the event names it. */
   by: typed<Pick<PendingEvent, 'actor' | 'act' | 'requestId'>>(data()),
 });
-/** A tenant that was removed, until nothing is kept of it. Its id is the tenant's. */
+/** A tenant that was removed, until all its data is removed. Its id is the tenant's id. */
 export interface Removal extends Shape<typeof removal> {}
 
 export const removedUser = Type.Object({ ...row, sealed: Type.Optional(Type.Array(Type.String())) });
@@ -116,15 +119,15 @@ export const upkeepRecord = Type.Object({
   /** Only in the row `sweep of records`. */
   sweep: Type.Optional(
     Type.Object({
-      /** When the last pass over all records began. */
+      /** Instant at which the last pass over all records began. */
       startedAt: Type.Date(),
       /** The collection at which the pass continues. Absent when the pass has ended. */
       collection: Type.Optional(Type.String()),
       /** The last row of the collection that was read. */
       after: Type.Optional(Type.String()),
-      /** Unreadable rows that were found, a bounded number. */
+      /** A bounded number of the unreadable rows that were found. */
       unreadable: Type.Array(typed<SweptRow>(sweptRow)),
-      /** Readable rows that have a problem, a bounded number. */
+      /** A bounded number of the readable rows that have a problem. */
       dangling: Type.Optional(Type.Array(typed<SweptRow>(sweptRow))),
     }),
   ),
@@ -133,5 +136,5 @@ export const upkeepRecord = Type.Object({
 export interface UpkeepRecord extends Shape<typeof upkeepRecord> {}
 
 export const changeRecord = Type.Object({ ...row, revisions: Type.Record(Type.String(), Type.Integer()) });
-/** How often each collection was written, for the caches of all nodes. One row. */
+/** Counts of the writes to each collection, for the caches of all nodes. One row. */
 export interface ChangeRecord extends Shape<typeof changeRecord> {}

@@ -41,11 +41,11 @@ type ShapeOfMembers<Members extends TProperties> = {
 /** The schema of a part whose type has a name of its own. */
 export const typed = <T>(schema: TSchema) => Type.Unsafe<T>(schema);
 
-/** One of these texts. */
+/** The schema of one of these texts. */
 export const oneOf = <const Values extends readonly string[]>(...values: Values) =>
   Type.Unsafe<Values[number]>(Type.Union(values.map((value) => Type.Literal(value))));
 
-/** Members by any name, such as those for plugins. */
+/** The schema of members by any name, such as members for plugins. */
 export const data = () => Type.Record(Type.String(), Type.Unknown());
 
 /** Returns a JSON Pointer to the first malformed part of a value: empty for the value itself, undefined for a sound value. */
@@ -74,10 +74,10 @@ function firstWrong(check: Check, parts: readonly unknown[] | Members): string |
   return undefined;
 }
 
-/** More than any value that the services write. A larger row delays every reader. */
+/** Maximum lengths, larger than those of any value that the services write. A larger row delays every reader. */
 const TEXT_LENGTH = 65_536;
 const LIST_LENGTH = 100_000;
-/** Texts and members of what plugins and metadata keep. */
+/** Maximum characters and members in a value of plugins and metadata. */
 const DATA_SIZE = 4_194_304;
 
 const when =
@@ -86,7 +86,7 @@ const when =
     holds(value) ? undefined : '';
 const text = when((value) => typeof value === 'string' && value.length <= TEXT_LENGTH);
 const flag = when((value) => typeof value === 'boolean');
-/** With room to count on. */
+/** A count of at most 2^52, so that further counts stay exact. */
 const count = when((value) => Number.isSafeInteger(value) && Math.abs(value as number) <= 2 ** 52);
 const instant = when((value) => isDate(value) && Number.isFinite(value.getTime()));
 const anything: Check = () => undefined;
@@ -124,7 +124,7 @@ function sizeLeft(value: unknown, left: number): number {
 
 const STORED = Symbol('check of the stored value');
 
-/** The schema with another check of the stored value than the one that follows from the schema. */
+/** Returns the schema with a check of the stored value that replaces the check which follows from the schema. */
 export const checked = <Schema extends TSchema>(schema: Schema, holds: (value: unknown) => boolean): Schema =>
   Object.assign({ ...schema }, { [STORED]: when(holds) });
 
@@ -164,14 +164,14 @@ function formOf(schema: TSchema): Check {
 
 const among = (values: readonly TLiteralValue[]): Check => when((value) => values.includes(value as TLiteralValue));
 
-/** The check of a value that fits one of several schemas: literals, or a text and an object. */
+/** Returns the check of a value that fits one of several schemas: literals, or a text and an object. */
 function alternatives(schemas: readonly TSchema[]): Check {
   const literals = schemas.filter(KindGuard.IsLiteral).map((schema) => schema.const);
   if (literals.length === schemas.length) return among(literals);
   const checks = schemas.map(checkOf);
   return (value) => {
     const pointers = checks.map((check) => check(value));
-    // An alternative that finds a malformed part is the one that was meant.
+    // An alternative that finds a malformed part inside the value is the alternative that the writer meant.
     return pointers.includes(undefined) ? undefined : (pointers.find((pointer) => pointer !== '') ?? '');
   };
 }

@@ -39,7 +39,7 @@ export interface Outboxed extends Shape<typeof outboxedRecord> {}
 
 export const named = {
   ...stored,
-  /** The name as it is compared: NFKC, lower case. Derived by each write; rows from before get it in the background. */
+  /** The name in the form that comparisons use: NFKC, lower case. Each write derives it. Rows without it get it in the background. */
   nameKey: Type.Optional(Type.String()),
   ...outboxed,
 };
@@ -49,8 +49,8 @@ export interface Named extends Shape<typeof namedRecord> {}
 
 export const voucher = Type.Object({
   /**
-   * `operator`: a caller of all tenants, host code or a seed. `person`: the user, who was signed in to the account by other means. Both vouch for all
-   * privileges. `tenant`: an administrator of tenants, who vouches for the privileges below.
+   * The writer. `operator`: a caller of all tenants, host code or a seed. `person`: the user, who was signed in to the account by other
+   * means. Both vouch for all privileges. `tenant`: an administrator of tenants, who vouches for the privileges below.
    */
   by: oneOf('operator', 'person', 'tenant'),
   /** The tenants, of the account and of its linked accounts, that the administrator administered. */
@@ -58,7 +58,10 @@ export const voucher = Type.Object({
   /** The privileged permissions that the administrator held there. */
   permissionIds: Type.Optional(Type.Array(Type.String())),
 });
-/** The writer of a means by which a user signs in or joins a group, and the privileges that the writer held then. @see lib/directory/vouchers.ts */
+/**
+ * The writer of a means by which a user signs in or joins a group, with the privileges of the writer at that time. @see
+ * lib/directory/vouchers.ts
+ */
 export interface Voucher extends Shape<typeof voucher> {}
 export const vouchedBy = () => Type.Optional(typed<Voucher>(voucher));
 
@@ -67,11 +70,11 @@ export const branding = inputSchema({
   logoUri: Type.Optional(pageImage()),
   /** The icon of the browser's tab, as {@link logoUri}. */
   faviconUri: Type.Optional(pageImage()),
-  /** `#rrggbb`. */
+  /** Color as `#rrggbb`. */
   accentColor: Type.Optional(Type.String({ pattern: '^#[0-9a-fA-F]{6}$' })),
   /** Corner radius in pixels, 0 to 24. */
   radius: Type.Optional(Type.Integer({ minimum: 0, maximum: 24 })),
-  /** A font that devices have, because pages load none. */
+  /** A font that devices have, because pages load no fonts. */
   font: Type.Optional(Type.Union([Type.Literal('system'), Type.Literal('humanist'), Type.Literal('rounded'), Type.Literal('serif')])),
 });
 export interface Branding extends Shape<typeof branding> {}

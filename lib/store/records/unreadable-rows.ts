@@ -1,4 +1,4 @@
-/** Unreadable rows: which rows of the store are malformed, each logged once, and remembered for `health()` until somebody repairs it. */
+/** Unreadable rows: malformed rows of the store. Each row is logged once, and remembered for `health()` until somebody repairs it. */
 import { inspect } from 'node:util';
 import type { DirectoryStore, Row } from '../directory-store.js';
 import { hasOutbox } from './collections.js';
@@ -21,7 +21,7 @@ interface Logger {
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** Unreadable rows that are remembered, because each is logged once. */
+/** Maximum unreadable rows that are remembered, so that each is logged once. */
 const REMEMBERED = 10_000;
 /** Remembered rows that one call of `recheck` reads again. */
 const LOOKED_AT_AGAIN = 20;
@@ -42,7 +42,7 @@ export class UnreadableRows {
   readonly #wrongPathOfExtension: WrongPath;
   /** By collection and id. */
   readonly #unreadable = new Map<string, UnreadableRow>();
-  // A store in this process hands out the same object at each read.
+  // A store in this process returns the same object at each read, so the check of a row runs once.
   readonly #sound = new WeakSet<Row>();
 
   constructor({ store, logger, wrongPathOfExtension }: UnreadableRowsParts) {
@@ -57,7 +57,7 @@ export class UnreadableRows {
     return hasRowChecks(collection) ? wrongPathOf(collection, row) : this.#wrongPathOfExtension(collection, row);
   }
 
-  /** Returns what is wrong with a row, and remembers it; undefined for a sound row. */
+  /** Returns the problem of a row, and remembers it; undefined for a sound row. */
   problemOf(collection: string, row: Row): UnreadableRow | undefined {
     if (this.#sound.has(row)) return undefined;
     const path = this.wrongPath(collection, row);
@@ -89,11 +89,11 @@ export class UnreadableRows {
   }
 
   forget(collection: string, id: string): void {
-    // Every read comes here, and most stores have no unreadable row.
+    // Every read calls this method, and most stores have no unreadable row.
     if (this.#unreadable.size > 0) this.#unreadable.delete(keyOf(collection, id));
   }
 
-  /** Reads rows that another node found unreadable, and that are not remembered yet. */
+  /** Reads rows that another node found unreadable, and that this node does not remember yet. */
   async recall(rows: readonly SweptRow[]): Promise<void> {
     const unknown = rows.filter(({ collection, id }) => !this.#unreadable.has(keyOf(collection, id)));
     await Promise.all(
@@ -110,7 +110,7 @@ export class UnreadableRows {
       const row = await this.#store.collection(problem.collection).get(problem.id);
       const isRepaired = row === undefined || this.wrongPath(problem.collection, row) === undefined;
       this.#unreadable.delete(key);
-      // The row goes to the end, so that the next call reads others.
+      // The row moves to the end, so that the next call reads other rows.
       if (!isRepaired) this.#unreadable.set(key, problem);
     }
     return [...this.#unreadable.values()];

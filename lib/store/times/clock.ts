@@ -1,39 +1,39 @@
 /**
- * The time of the artifact store, which all nodes share: `store-time` converts the instants of its records.
+ * The time of the artifact store, which all nodes share. `store-time` converts the instants of its records.
  *
- * This file measures the difference between the clock of this node and the store's. It is measured every ten seconds, and follows at once when the
- * clock of the node is set in between. A node whose clock is too far off neither reads nor writes records.
+ * This file measures the difference between the clock of this node and the clock of the store every ten seconds. If the clock of the node
+ * is set in between, the difference is corrected immediately. A node whose clock is too far off neither reads nor writes records.
  */
 import { UnavailableError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 
 /** Milliseconds between two look-ups. */
 const INTERVAL_MS = 10_000;
-/** Milliseconds that a look-up may be wrong by. A smaller difference counts as none. */
+/** Maximum error of a measurement, in milliseconds. A smaller difference counts as none. */
 const NOISE_MS = 1000;
-/** The difference that is logged, in milliseconds. */
+/** The smallest difference that is logged, in milliseconds. */
 const TOLD_MS = 2000;
-/** The largest difference that a node serves with, in milliseconds: half of what a code lives. */
+/** The largest difference with which a node serves, in milliseconds: half the lifetime of a code. */
 const TOLERATED_MS = 30_000;
-/** Seconds between the clocks of two nodes that are each as far from the store's as is tolerated. */
+/** Maximum seconds between the clocks of two nodes, if each differs from the store's clock as much as is tolerated. */
 export const MAX_APART_SECONDS = (2 * TOLERATED_MS) / 1000;
-/** Milliseconds after which an answer is too old to measure by. */
+/** Milliseconds after which an answer is too late for a measurement. */
 const SLOW_MS = 1500;
 
 export interface StoreClock {
-  /** Compares the clocks, and goes on doing so. Resolves when they were compared, or could not be. */
+  /** Compares the clocks, and starts to compare them regularly. Resolves after the first comparison, even if it failed. */
   start(): Promise<void>;
   /**
-   * Milliseconds that this node's clock is ahead of the store's; 0 while they agree.
-   * @throws UnavailableError `clock_skewed` when it is more than is tolerated.
+   * Returns the milliseconds by which this node's clock is ahead of the store's clock; 0 while they agree.
+   * @throws UnavailableError `clock_skewed` when the difference is larger than tolerated.
    */
   ahead(): number;
-  /** The store's time in milliseconds since the epoch, as far as this node knows it. */
+  /** Returns this node's estimate of the store's time, in milliseconds since the epoch. */
   now(): number;
   stop(): void;
 }
 
-/** @param time what the store says its time is, in milliseconds since the epoch. */
+/** @param time returns the time of the store, in milliseconds since the epoch. */
 export function createStoreClock(name: string, time: () => Promise<number>, logger: Logger, intervalMs = INTERVAL_MS): StoreClock {
   let measured: Measured = { ahead: 0, wall: Date.now(), steady: performance.now() };
   let measuring = false;
@@ -59,7 +59,10 @@ export function createStoreClock(name: string, time: () => Promise<number>, logg
     tell(measured.ahead + movedSince(measured));
   };
 
-  /** A clock that was set is compared anew. Only who asks has that done: a look-up that fails would else be followed by the next for ever. */
+  /**
+   * Compares the clocks again after this node's clock was set. Only callers that need the difference trigger it. Otherwise each failed
+   * measurement would start the next, without end.
+   */
   const current = (): number => {
     const moved = movedSince(measured);
     if (moved !== 0) void measure();
@@ -98,18 +101,21 @@ const levelOf = (ahead: number): Level => {
 
 interface Measured {
   readonly ahead: number;
-  /** When it was measured, by the clock that can be set and by the one that cannot. */
+  /** Time of the measurement, by the clock that can be set and by the steady clock. */
   readonly wall: number;
   readonly steady: number;
 }
 
-/** By how much this node's clock was set since; 0 for less than the clocks' noise. The steady clock tells. */
+/**
+ * Returns by how much this node's clock was set since the measurement, by comparison with the steady clock; 0 for less than the noise of
+ * the clocks.
+ */
 function movedSince({ wall, steady }: Measured): number {
   const moved = Date.now() - wall - (performance.now() - steady);
   return Math.abs(moved) < NOISE_MS ? 0 : moved;
 }
 
-/** Undefined when the store did not answer soon enough to tell. */
+/** Returns the difference; undefined when the store did not answer soon enough. */
 async function lookUp(time: () => Promise<number>): Promise<Measured | undefined> {
   const [wall, steady] = [Date.now(), performance.now()];
   try {

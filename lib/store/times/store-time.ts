@@ -4,16 +4,16 @@ import { createStoreClock } from './clock.js';
 
 export interface StoreInTime {
   readonly store: ArtifactStore;
-  /** The time that all nodes share, in milliseconds since the epoch: what two nodes do is told apart by it. */
+  /** The time that all nodes share, in milliseconds since the epoch. It orders the writes of different nodes. */
   readonly now: () => number;
 }
 
-/** A store in this process. */
+/** Returns a store in this process, whose time is the time of the process. */
 export const inOwnTime = (store: ArtifactStore): StoreInTime => ({ store, now: () => Date.now() });
 
 /**
- * An artifact store whose records carry the store's time, whatever the clock of the node says. Instants are converted on the way in and out.
- * While the clocks agree, records pass unchanged. A store without a clock of its own is returned unchanged.
+ * Returns an artifact store whose records carry the store's time, whatever the clock of the node says. Instants are converted in both
+ * directions. While the clocks agree, records pass unchanged. A store without a clock of its own is returned unchanged.
  * @throws UnavailableError `clock_skewed` from the calls that read or write records.
  */
 export function inStoreTime(store: ArtifactStore, logger: Logger): StoreInTime {
@@ -60,7 +60,7 @@ export function inStoreTime(store: ArtifactStore, logger: Logger): StoreInTime {
 
 type ArtifactsByKey = Awaited<ReturnType<ArtifactStore['read']>>;
 
-/** The store compared with this node's time: what ended by its own is left out. */
+/** Returns the artifacts in this node's time. Artifacts that have expired by this node's clock are left out. */
 function inLocalTime(read: ArtifactsByKey, ahead: number): ArtifactsByKey {
   const now = Date.now();
   const artifacts = [...read.values()].map((artifact) => moved(artifact, ahead));
