@@ -1,16 +1,21 @@
-/** How many requests are worked on at once, so that what is begun is answered in time and no connection takes the place of the others. */
+/**
+ * Admission: limits the requests that are processed concurrently, so that admitted requests are answered in time and no connection
+ * displaces the others.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from '../logger.js';
 
 export interface AdmissionOptions {
-  /** Requests that are worked on at once, in this process. */
+  /** Maximum requests that this process handles concurrently. */
   readonly requestsAtOnce: number;
-  /** The same of one HTTP/1 connection, which pipelines them. One of HTTP/2 may be a proxy's, with many people on it. */
+  /**
+   * Maximum concurrent requests of one HTTP/1 connection, which pipelines them. An HTTP/2 connection may belong to a proxy with many users.
+   */
   readonly requestsAtOncePerConnection: number;
 }
 
 export interface Admission {
-  /** @returns what gives the place back when the request was answered; undefined when there is none. */
+  /** Admits a request. @returns a function that frees the place after the answer; undefined when there is no free place. */
   enter(req: IncomingMessage): (() => void) | undefined;
 }
 
@@ -45,7 +50,8 @@ export function createAdmission(limits: AdmissionOptions, logger: Logger): Admis
         isWorking = true;
         working += 1;
       };
-      // One that is still coming in takes nobody's place: whoever sends slowly would fill them all. What came with the headers is parsed by then.
+      // A request whose body is still arriving takes no place. Otherwise slow senders would fill all places. A body that came with the
+      // headers is parsed by then.
       if (!hasBody(req) || req.complete) work();
       else process.nextTick(() => (req.complete ? work() : req.once('end', work)));
       if (connection) ofConnection.set(connection, own + 1);

@@ -1,8 +1,8 @@
 /**
  * HTTP: Koa pieces that any route may use, and the application made of them.
  *
- * Here are the hosts (own server, callback, middleware of another app), errors as JSON or as a page, forms, CSRF, client authentication by secret,
- * security headers. This room knows the directory and the extension contract; it does not know oidc-provider.
+ * This room has the hosts (own server, callback, middleware of another app), errors as JSON or as a page, forms, CSRF, client
+ * authentication by secret, and security headers. It may import the directory and the extension contract, but not oidc-provider.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Koa from 'koa';
@@ -24,13 +24,13 @@ import { type MethodsOf, methodNotAllowed, protocolMethods } from './requests/me
 import type { FormState, RepeatedForms } from './requests/repeated-forms.js';
 import { createLogUnknownPath, type LogUnknownPath } from './unknown-paths.js';
 
-/** What the HTTP side needs of the protocol; it imports nothing of it. */
+/** The parts of the protocol that this room uses without importing the protocol. */
 export interface ProtocolApp {
-  /** oidc-provider as a Koa app, as it is now. */
+  /** The current oidc-provider as a Koa app. */
   readonly app: Pick<Koa, 'middleware'> & { createContext(req: IncomingMessage, res: ServerResponse): Context };
   readonly routes: Readonly<Record<string, string>>;
   readonly middleware: Middleware;
-  /** A document that is answered as it is, by its path, if it is at hand. */
+  /** Returns the document at a path, if it is in memory. */
   document(path: string): Document | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface AppOptions {
   readonly extensions: readonly Extension[];
   readonly contextOf: ContextOf;
   readonly showPage: ShowPage;
-  /** Whether a proxy in front is trusted, and with it the request id that it gives. */
+  /** Whether a proxy in front of the service is trusted, including the request id that the proxy gives. */
   readonly isBehindProxy: boolean;
   readonly limits: AdmissionOptions;
   /** Answers a form that is sent twice with the first answer. */
@@ -51,19 +51,19 @@ export interface AppOptions {
 }
 
 export interface App {
-  /** Answers a request for a document that is at hand, as {@link handle} would; tells whether it did. */
+  /** Answers a request for a document that is in memory, as {@link handle} would. Returns whether it answered. */
   answer(req: IncomingMessage, res: ServerResponse, url: string): boolean;
-  /** Whether a route here answers the URL, as the browser sent it. */
+  /** Returns whether a route of the service answers the URL. The URL is as the browser sent it. */
   owns(url: string): boolean;
-  /** Takes note of a request that no route here answers. */
+  /** Watches a request that no route of the service answers. */
   passOn(req: IncomingMessage, res: ServerResponse, url: string): void;
-  /** A context of our own for the URL. */
+  /** Creates a context of the service for the URL. */
   createContext(req: IncomingMessage, res: ServerResponse, url: string): Context;
-  /** Answers a request on such a context; what is not ours is left as it is. */
+  /** Answers a request on such a context. Leaves requests for other paths unanswered. */
   handle(ctx: Context, url: string): Promise<void>;
 }
 
-/** @throws ConfigError for routes of extensions. */
+/** Creates the application. @throws ConfigError for invalid routes of extensions. */
 export const createApp = (options: AppOptions): App => new ServiceApp(options);
 
 class ServiceApp implements App {
@@ -73,7 +73,7 @@ class ServiceApp implements App {
   readonly #admission: Admission;
   readonly #faults: ProxyFaults;
   readonly #logUnknownPath: LogUnknownPath;
-  /** Paths of endpoints that extensions put middleware about, which gets their requests. */
+  /** Paths of endpoints with middleware of extensions, which must get every request for them. */
   readonly #wrapped: ReadonlySet<string | undefined>;
   /** Middleware for each oidc-provider, by its Koa app. */
   readonly #chains = new WeakMap<object, Middleware>();
@@ -168,7 +168,7 @@ class ServiceApp implements App {
     return this.#isOfProtocol(path) ? this.#runProtocol(ctx) : this.#extensionChain(ctx, nothing);
   }
 
-  /** Runs the oidc-provider that the request's context is of, whichever is the current one by now. */
+  /** Runs the oidc-provider to which the context of the request belongs, even if another one is current by now. */
   #runProtocol(ctx: Context): Promise<void> {
     const app = ctx.app as ProtocolApp['app'];
     const chain = this.#chains.get(app) ?? this.#chainOf(app);
@@ -179,7 +179,7 @@ class ServiceApp implements App {
 
 const nothing = async () => {};
 
-/** A connection that sends more than it may has nothing more to say. */
+/** Refuses a request over the limit, and closes its HTTP/1 connection. */
 const tooMany: Middleware = (ctx) => {
   if (ctx.req.httpVersionMajor < 2) ctx.set('Connection', 'close');
   throw new IdpError('busy');
@@ -190,9 +190,9 @@ function pathname(url: string): string {
   return end === -1 ? url : url.slice(0, end);
 }
 
-/** The URL without the issuer's path; undefined when it is not below it. */
+/** Returns the URL without the issuer's path; undefined when the URL is not below that path. */
 function pathBelow(mountPath: string, url: string): string | undefined {
-  // A request line may carry an absolute URL; its host counts as little as the header. @see RFC 9112 §3.2.2
+  // A request line may carry an absolute URL. Its host is ignored, as the header is. @see RFC 9112 §3.2.2
   const relative = url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '') || '/';
   if (mountPath === '') return relative;
   const metadata = `/.well-known/oauth-authorization-server${mountPath}`;

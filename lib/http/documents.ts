@@ -1,15 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** A document that anyone may read, from any origin, as it is sent. */
+/** A document that anybody may read from any origin, in the form in which it is sent. */
 export interface Document {
   readonly text: string;
-  /** Of the text in UTF-8. */
+  /** Length of the text in UTF-8, in bytes. */
   readonly byteLength: number;
   readonly type: string;
   readonly etag: string;
 }
 
-/** Answers without a context; left to who has one are requests that ask under conditions, but for the commonest. */
+/**
+ * Answers without a Koa context. Returns false for conditional requests, except the most common kind; the caller answers these with a
+ * context.
+ */
 export function answerDocument(
   { method, headers }: IncomingMessage,
   res: ServerResponse,

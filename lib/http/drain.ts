@@ -13,7 +13,7 @@ const CALM_TURN_MS = 1;
 const IDLE_MS = 2_000;
 /** Milliseconds after which requests that have not ended are cut off. */
 const LIMIT_MS = 10_000;
-/** Milliseconds between two looks at the connections. */
+/** Milliseconds between two checks of the connections. */
 const LOOK_MS = 100;
 /** The highest id of a stream. In `GOAWAY`, it says that every open stream is still answered. @see RFC 9113 §6.8 */
 const LAST_STREAM = 2 ** 31 - 1;

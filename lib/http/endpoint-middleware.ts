@@ -4,7 +4,7 @@ import type { Extension } from '../contract/extension.js';
 import type { ContextOf } from '../contract/extension-context.js';
 import { foldedPath } from '../paths.js';
 
-/** Middleware that extensions put about named endpoints of the protocol, in the order of the extensions. */
+/** Returns middleware that runs the middleware of extensions around named endpoints of the protocol, in the order of the extensions. */
 export function endpointMiddleware(
   extensions: readonly Extension[],
   contextOf: ContextOf,
@@ -13,7 +13,7 @@ export function endpointMiddleware(
   const chains = new Map<string, Middleware[]>();
   for (const { name, around = {} } of extensions) {
     for (const [endpoint, create] of Object.entries(around)) {
-      // The options were checked for endpoints that exist.
+      // The check of the options refuses unknown endpoints.
       const path = String(routes[endpoint]).toLowerCase();
       chains.set(path, [...(chains.get(path) ?? []), create(contextOf(name))]);
     }

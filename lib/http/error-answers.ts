@@ -1,6 +1,6 @@
 /**
- * Which HTTP status and error code a caller is told of what was thrown. The surfaces only write it in their formats: pages, problem details and OAuth errors in
- * `errors`, the protocol's endpoints in `lib/oidc`.
+ * HTTP status and error code of the answer to an error that was thrown. Other rooms only write them in their formats: pages, problem
+ * details and OAuth errors in `errors`, and the protocol's endpoints in `lib/oidc`.
  */
 import { IdpError } from '../errors.js';
 
@@ -9,13 +9,16 @@ export interface ErrorAnswer {
   /** `error` of OAuth, `code` of problem details. */
   readonly code: string;
   readonly description: string;
-  /** What else the caller did wrong; empty where the fault is ours. */
+  /** Details of the caller's fault; empty where the fault is the service's. */
   readonly details: Readonly<Record<string, unknown>>;
   /** Seconds after which the caller may try again, where the error says so. */
   readonly retryAfterSeconds?: unknown;
 }
 
-/** An error of ours is told as it is, up to status 499; one of a library if its `expose` says that its message is for callers; else nothing internal gets out. */
+/**
+ * Returns the answer to an error. An error of the service is answered as it is, up to status 499. An error of a library is answered as it
+ * is if its `expose` says that its message is for callers. All other errors reveal nothing internal.
+ */
 export function answerTo(error: unknown): ErrorAnswer {
   if (error instanceof IdpError) return answerToOwn(error);
   const { status, expose, message } = (error ?? {}) as { readonly status?: unknown; readonly expose?: unknown; readonly message?: unknown };
@@ -31,7 +34,9 @@ function answerToOwn({ status, code, message, details }: IdpError): ErrorAnswer 
   return { ...answer, retryAfterSeconds: details.retryAfterSeconds };
 }
 
-/** OAuth names one code for a malformed request; every other status keeps the error's own. @see RFC 6749 §5.2 */
+/**
+ * Returns the error code. OAuth has one code for a malformed request; every other status keeps the code of the error. @see RFC 6749 §5.2
+ */
 export function oauthAnswerTo(error: unknown): ErrorAnswer {
   const answer = answerTo(error);
   return answer.status === 400 ? { ...answer, code: 'invalid_request' } : answer;

@@ -9,19 +9,19 @@ import { answerTo, type ErrorAnswer } from './error-answers.js';
 import { forgetUnstored, logFailure } from './failures.js';
 import { loggedPath, requestIdOf } from './requests/request-id.js';
 
-/** Seconds after which a caller may try again when a store is away. */
+/** Seconds after which a caller may retry while a store is unavailable. */
 const RETRY_AFTER_SECONDS = '2';
 
 interface ErrorHandlerOptions {
   readonly showPage: ShowPage;
   readonly logger: Logger;
-  /** Whether people look at the path, or programs call it. */
+  /** Returns whether the path is a page for users, not an endpoint for programs. */
   readonly isPage: (path: string) => boolean;
-  /** How errors at a path look, where the extension that answers it said so. */
+  /** Returns the format of errors at a path, where the extension that answers it declares one. */
   readonly styleAt: (path: string) => Extension['errors'];
 }
 
-/** Writes what {@link answerTo} tells of what was thrown: a page for people, an OAuth error or problem details for programs. */
+/** Writes the answer that {@link answerTo} returns for an error: a page for users, an OAuth error or problem details for programs. */
 export function createErrorHandler({ showPage, logger, isPage, styleAt }: ErrorHandlerOptions): Middleware {
   return async function handleErrors(ctx, next) {
     try {
@@ -35,7 +35,7 @@ export function createErrorHandler({ showPage, logger, isPage, styleAt }: ErrorH
       logFailure(logger, ctx, error, status, () => ({ status, error: code, client: caller?.id, ...causeOf(error) }));
       ctx.status = status;
       ctx.remove('Location');
-      // It may have been refused before it failed. @see RFC 9110 §11.6.1
+      // The request may have got a challenge before it failed. @see RFC 9110 §11.6.1
       if (status !== 401 && !isOfBearer(ctx, error)) ctx.remove('WWW-Authenticate');
       if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
       if (status === 503) {
@@ -52,7 +52,7 @@ export function createErrorHandler({ showPage, logger, isPage, styleAt }: ErrorH
     }
   };
 
-  /** A page may need what is away. */
+  /** A page may need the store that is unavailable. */
   async function isShown(ctx: Context, page: ProtocolPage): Promise<boolean> {
     try {
       await showPage(ctx, page);
@@ -73,11 +73,11 @@ const problemOf = ({ status, code, description, details }: ErrorAnswer): Readonl
   code,
 });
 
-/** A refusal that says which token it takes. @see RFC 6750 §3 */
+/** A refusal with a challenge that names the accepted token. @see RFC 6750 §3 */
 const isOfBearer = (ctx: Context, error: unknown): boolean =>
   IdpError.is(error, 'insufficient_scope', 'invalid_request') && /^Bearer /.test(ctx.response.get('WWW-Authenticate'));
 
-/** What only the log tells. */
+/** Members of an error that only the log has. */
 function causeOf(error: unknown): { readonly reason?: string; readonly client?: string | undefined } {
   if (!(error instanceof IdpError)) return {};
   const { cause } = error;

@@ -10,8 +10,9 @@ import { foldedPath } from '../paths.js';
 import { addFormRoute, addLinkRoutes } from './form-routes.js';
 
 /**
- * The routes of all extensions. A path without parameters finds its extension at once: the regular expressions of all others cost more than it does.
- * @param isOfProtocol whether the protocol answers a path, however it is spelled
+ * Creates the router for all extensions. A path without parameters finds its extension by a look-up, because the regular expressions of all
+ * other extensions would cost more than the route.
+ * @param isOfProtocol returns whether the protocol answers a path, in any spelling
  * @throws ConfigError `extension_conflict` for a route with another owner
  */
 export function extensionRouter(extensions: readonly Extension[], contextOf: ContextOf, isOfProtocol: (path: string) => boolean) {
@@ -62,7 +63,7 @@ function routesOf({ name, routes }: Extension, context: ExtensionContext): Route
   return own;
 }
 
-/** Returns what an extension sees of its router: no route for POST that could forget what a form has to be checked for. */
+/** Returns the router as an extension sees it. It has no plain route for POST, because such a route could forget the checks of a form. */
 function routerOf(own: Router, context: ExtensionContext): ExtensionRouter {
   const adding =
     (method: 'delete' | 'get' | 'patch' | 'post' | 'put'): AddRoute =>
@@ -83,7 +84,7 @@ function routerOf(own: Router, context: ExtensionContext): ExtensionRouter {
 /** Parameters of a path of Koa's router. */
 const parameters = /:(?:[\w$]+|"[^"]*")/g;
 
-/** Takes note of who has a route. Middleware of a router has no methods, and claims nothing. */
+/** Records the owner of each route. Middleware of a router has no methods, and claims no route. */
 function createClaims(isOfProtocol: (path: string) => boolean) {
   const owners = new Map<string, string>();
   return (name: string, { path: given, methods }: Router['stack'][number]): void => {

@@ -1,4 +1,4 @@
-/** What becomes of a request that failed beside its answer, the same whether the error handler answers it or oidc-provider does. */
+/** Handling of a failed request in addition to its answer. It is the same whether the error handler or oidc-provider answers. */
 import type { Context } from 'koa';
 import { isToldAlready } from '../errors.js';
 import type { Logger } from '../logger.js';
@@ -6,7 +6,10 @@ import { loggedPath, requestIdOf } from './requests/request-id.js';
 
 type Request = Pick<Context, 'method' | 'path' | 'remove'>;
 
-/** A request that was refused is news of the caller; one that failed is ours, unless whoever found out has told already. */
+/**
+ * Logs a failed request. A refusal is the caller's fault. A failure is the service's fault, and is logged as an error unless its cause was
+ * logged where it was detected.
+ */
 export function logFailure(
   logger: Logger,
   ctx: Request,
@@ -20,5 +23,8 @@ export function logFailure(
   else logger.info({ ...about, ...refusal() }, 'request refused');
 }
 
-/** What could not be stored must not be in the browser either: a new session id would sign it out. */
+/**
+ * Removes cookies from the answer, because the browser must not get a state that could not be stored. A new session id would sign the
+ * browser out.
+ */
 export const forgetUnstored = (ctx: Pick<Request, 'remove'>): void => ctx.remove('Set-Cookie');

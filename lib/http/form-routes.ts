@@ -1,4 +1,4 @@
-/** Routes that take the form of a page, with the checks that no such route may be without. */
+/** Routes that take the form of a page, with the checks that every such route needs. */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { recordsOfBrowsers } from '../contract/browser-records.js';

@@ -19,7 +19,7 @@ export function policySource(url: string, part: 'origin' | 'path'): string | und
   return part === 'origin' ? origin : origin + pathname.replaceAll(';', '%3B').replaceAll(',', '%2C').replaceAll("'", '%27');
 }
 
-/** A challenge for `WWW-Authenticate`. @see RFC 9110 §5.6.4, §11.6.1 */
+/** Returns a challenge for `WWW-Authenticate`. @see RFC 9110 §5.6.4, §11.6.1 */
 export const challenge = (scheme: 'Basic' | 'Bearer' | 'DPoP', parameters: Readonly<Record<string, string>>): string =>
   `${scheme} ${Object.entries(parameters)
     .map(([name, value]) => `${name}=${quoted(value)}`)

@@ -1,9 +1,9 @@
-/** What a host's middleware set before ours ran. */
+/** Response headers that middleware of a host set before the service's middleware ran. */
 import type { ServerResponse } from 'node:http';
 
 /**
- * Headers that our answers set themselves or rely on the absence of: a frame that applications embed, pages in a pop-up, answers that other origins
- * read by our rules, documents that may be kept. Strict-Transport-Security is the host's to say.
+ * Headers that answers of the service set themselves or rely on the absence of: for a frame that applications embed, pages in a pop-up,
+ * answers that other origins may read, and documents that may be cached. The host decides about Strict-Transport-Security.
  */
 export const ownHeaders = [
   'Access-Control-Allow-Credentials',
@@ -27,9 +27,9 @@ export const ownHeaders = [
   'X-Frame-Options',
 ] as const;
 
-/** Takes them off an answer that is ours to give. */
+/** Removes the host's headers from an answer of the service. */
 export function removeOwnHeaders(res: ServerResponse): void {
-  // Without a host in front there are none.
+  // Without a host, there are no such headers.
   if (res.getHeaderNames().length === 0) return;
   for (const name of ownHeaders) res.removeHeader(name);
 }

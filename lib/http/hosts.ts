@@ -4,12 +4,12 @@ import type { App } from './app.js';
 import { removeOwnHeaders } from './host-headers.js';
 import { unreadRequest } from './requests/unread-request.js';
 
-/** The URL as the browser sent it, whatever a host stripped for those it mounts. */
+/** Returns the URL as the browser sent it, even if the host removed the mount path from it. */
 const urlOf = (req: IncomingMessage, fallback = req.url ?? '/'): string => (req as { originalUrl?: string }).originalUrl ?? fallback;
 
 /**
- * Koa middleware in somebody's app. Our context is our own, so the host's keys, proxies and parsers have no say in it; the answer is handed
- * over to the host's context, so whatever wraps us (compression, sessions, logs) works on it.
+ * Returns Koa middleware for a host's app. The service uses a context of its own, so that the keys, proxies and parsers of the host do not
+ * affect it. The answer is passed to the host's context, so that the host's middleware (compression, sessions, logs) works on it.
  */
 export const createMiddleware = (app: App): Middleware =>
   async function identityProvider(ctx, next) {
@@ -27,10 +27,10 @@ export const createMiddleware = (app: App): Middleware =>
     ctx.status = status;
   };
 
-/** A listener for `node:http`; for hosts that pass `next`, middleware: what is not ours goes on to them. */
+/** Returns a listener for `node:http`. For hosts that pass `next`, it is middleware that passes requests for other paths on. */
 export function createCallback(app: App) {
   const host = new Koa();
-  // Nobody else works on the context here, so ours is the only one that is made.
+  // No host uses a context here, so only the context of the service is created.
   host.createContext = (req, res) => app.createContext(unreadRequest(req), res, urlOf(req));
   host.use((ctx) => app.handle(ctx, urlOf(ctx.req)));
   const listener = host.callback();

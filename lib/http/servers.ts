@@ -3,19 +3,19 @@ import { createDrain } from './drain.js';
 
 /** Servers of the service itself. They are closed together. */
 export interface Servers {
-  /** Rejects when the port cannot be had. */
+  /** Starts a server. Rejects when the port cannot be opened. */
   listen(port: number, host?: string): Promise<Server>;
   /** Drains all servers, as {@link createDrain} does. */
   close(): Promise<void>;
 }
 
-/** What one connection may cost that sends slowly or too much. Times are in milliseconds. */
+/** Limits of a connection that sends slowly or too much. Times are in milliseconds. */
 const settings = {
   headersTimeout: 10_000,
   requestTimeout: 15_000,
-  // By default Node looks twice a minute, and a slow request has so much longer.
+  // By default, Node checks twice a minute, so a slow request could last that much longer.
   connectionsCheckingInterval: 1_000,
-  // Longer than a proxy keeps its connections, else it sends a request on one that we are just closing.
+  // Longer than a proxy keeps its connections. Otherwise the proxy may send a request on a connection that the service is closing.
   keepAliveTimeout: 125_000,
   maxHeaderSize: 16_384,
 } as const satisfies ServerOptions;

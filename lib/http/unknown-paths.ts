@@ -1,12 +1,15 @@
-/** Requests below the issuer's path that nobody answers: a wrong URL at a client, or a proxy that strips a part of it. Each path is told once. */
+/**
+ * Requests below the issuer's path that no route answers: a client has a wrong URL, or a proxy strips a part of it. Each path is logged
+ * once.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../logger.js';
 import { loggedPath } from './requests/request-id.js';
 
-/** Paths that are told: those that scanners try are many. */
+/** Maximum paths that are logged, because scanners try many. */
 const MOST = 100;
 
-/** Watches a request that is not ours; it is told when the host has no answer either. */
+/** Watches a request that no route of the service answers. Its path is logged if the host has no answer either. */
 export type LogUnknownPath = (req: IncomingMessage, res: ServerResponse, url: string) => void;
 
 /** @param isBelow whether a URL is below the issuer's path. */

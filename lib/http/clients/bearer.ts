@@ -5,14 +5,14 @@ import type { Directory } from '../../directory/index.js';
 import { ConfigError, IdpError } from '../../errors.js';
 import { challenge } from '../header-values.js';
 
-/** Lets pass who shows a live access token for an API resource, with these scopes. */
+/** Middleware that admits callers with a live access token for an API resource, with these scopes. */
 export type Bearer = (audience: string, ...scopes: readonly string[]) => Middleware<BearerState>;
 
 /** @see RFC 6750 §2.1, RFC 9449 §7.1 */
 const credentials = /^(?:bearer|dpop) +([\w.~+/-]+=*)$/i;
 const schemes = /^(?:bearer|(dpop))(?= |$)/i;
 
-/** What a guard asks for, and whose routes it is before. */
+/** The requirements of a guard, and the extension whose routes it guards. */
 export interface Guarded {
   readonly extension: string;
   readonly audience: string;
@@ -21,10 +21,10 @@ export interface Guarded {
 
 export interface BearerParts {
   readonly read: ReadAccessToken;
-  /** Algorithms by which clients may sign DPoP proofs; none where DPoP is off. */
+  /** Algorithms by which clients may sign DPoP proofs; empty where DPoP is off. */
   readonly proofAlgorithms: () => readonly string[];
   readonly directory: Pick<Directory, 'apiResources' | 'issuer'>;
-  /** Hears of each guard that is made. */
+  /** Called with each guard that is created. */
   readonly guard: (guarded: Omit<Guarded, 'extension'>) => void;
 }
 
@@ -42,7 +42,7 @@ export const createBearer =
       };
       ctx.vary('Authorization');
       ctx.set('Cache-Control', 'no-store');
-      // Who brings none is told what is wanted, and of no error. @see RFC 6750 §3.1
+      // A request without a token gets a challenge without an error. @see RFC 6750 §3.1
       if (!named) refuse(new IdpError('invalid_token', {}, { cause: 'no access token' }));
       const [, value] = credentials.exec(authorization) ?? [];
       if (value === undefined) return refuse(new IdpError('invalid_request'), { error: 'invalid_request' });
@@ -60,7 +60,10 @@ export const createBearer =
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** A challenge for each scheme that the guard takes. The error is in the one that the request used. @see RFC 9449 §7.1 */
+/**
+ * Returns a challenge for each scheme that the guard accepts. The error is in the challenge of the scheme that the request used. @see RFC
+ * 9449 §7.1
+ */
 function challenges(realm: string, algorithms: readonly string[], scheme: ShownToken['scheme'], attributes: Attributes): string[] {
   const takesProofs = algorithms.length > 0;
   const isOfProof = takesProofs && scheme === 'DPoP';
@@ -72,18 +75,21 @@ function challenges(realm: string, algorithms: readonly string[], scheme: ShownT
 
 type ApiResource = Awaited<ReturnType<Directory['apiResources']['get']>>;
 
-/** Why an access token does not open routes of an API resource; for the log alone, because a caller is told `invalid_token` and no more. */
+/**
+ * Returns why the routes of an API resource refuse an access token. The reason is for the log alone, because the caller gets only
+ * `invalid_token`.
+ */
 function whyNot({ audiences, account }: AccessToken, audience: string, apiResource: ApiResource): string | undefined {
   if (!audiences.includes(audience)) return `for ${audiences.join(', ') || 'no API resource'}`;
   if (apiResource?.status !== 'active') return 'for a disabled API resource';
-  // An API resource learns of people of its tenants alone, here as by introspection.
+  // An API resource learns only about users of its tenants, here and by introspection.
   const isOfItsTenants = !account || (apiResource.allowedTenants?.includes(account.tenant.id) ?? true);
   return isOfItsTenants ? undefined : 'of a tenant that is none of the API resource';
 }
 
 /**
- * Whether what guards ask for exists: a name that does not would refuse every token.
- * @throws ConfigError `invalid_options`, with each that does not.
+ * Checks that the API resources and scopes of guards exist, because an unknown name would refuse every token.
+ * @throws ConfigError `invalid_options`, with each unknown name.
  */
 export async function checkGuards(guards: readonly Guarded[], directory: Directory): Promise<void> {
   if (guards.length === 0) return;

@@ -2,12 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { Logger } from '../../logger.js';
 
-/** How many proxies are in front, or what answers the client's address. */
+/** The number of proxies in front of the service, or a function that returns the client's address. */
 export type TrustProxy = number | ((request: IncomingMessage) => string);
 
 /**
- * The address of the client, for throttling: the connection's own, or the one that the outermost trusted proxy saw. Each proxy appends to
- * `X-Forwarded-For`, so the entries are counted from the right: what a client wrote itself is never reached.
+ * Returns the address of the client, for throttling: the address of the connection, or the address that the outermost trusted proxy saw.
+ * Each proxy appends to `X-Forwarded-For`, so the entries are counted from the right. Entries that the client wrote itself are never
+ * reached.
  */
 export function createAddressOf(trust: TrustProxy, logger: Pick<Logger, 'warn'>): (request: IncomingMessage) => string {
   let isForwardingTold = false;
@@ -34,15 +35,15 @@ export function createAddressOf(trust: TrustProxy, logger: Pick<Logger, 'warn'>)
   };
 }
 
-/** IPv4 mapped into IPv6, as Node writes it and as URL parsers do. @see RFC 4291 §2.5.5.2 */
+/** An IPv4 address mapped into IPv6, in the forms of Node and of URL parsers. @see RFC 4291 §2.5.5.2 */
 const mapped = /^::ffff:(?:(\d+\.\d+\.\d+\.\d+)|([\da-f]{1,4}):([\da-f]{1,4}))$/;
 
-/** An address in one form: without port, brackets and zone, IPv4 unmapped. Text that is no address stays as it is. */
+/** Returns an address in one form: without port, brackets and zone, and IPv4 unmapped. Other text stays unchanged. */
 function normalAddress(text: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/.exec(text) ?? [];
   const [address = ''] = (bracketed ?? plain ?? text).split('%', 1);
   if (isIP(address) !== 6) return isIP(address) === 4 ? address : text;
-  // The parser writes each IPv6 address in one way. @see RFC 5952
+  // The parser writes each IPv6 address in exactly one form. @see RFC 5952
   const normal = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [, dotted, high, low] = mapped.exec(normal) ?? [];
   if (dotted !== undefined) return dotted;
@@ -52,7 +53,8 @@ function normalAddress(text: string): string {
 }
 
 /**
- * Who is counted as one: an IPv4 address, or the /64 of an IPv6 address, because a subscriber has at least one.
+ * Returns the key by which rate limits count a client: an IPv4 address, or the /64 of an IPv6 address, because a subscriber has at least
+ * one /64.
  * @see RFC 6177 §2
  * @example
  * ```ts
@@ -71,7 +73,8 @@ export function addressBlock(address: string): string {
 }
 
 /**
- * Whom a password is hashed for, by the address and the name behind the request: each waits behind itself when there is much to do.
+ * Returns the keys by which password hashing is queued: the address and the name of the request. One address or name cannot delay all
+ * others.
  * @example
  * ```ts
  * import { hashingQueuesOf } from 'tenant-idp/extension';

@@ -1,7 +1,7 @@
 /**
- * Callers of an endpoint: the address that they come from, their secret, their bearer token.
+ * Callers of an endpoint: their address, their secret, their bearer token.
  *
- * This file authenticates clients and API resources by their secret. `wrong-secrets` slows down whoever guesses one.
+ * This file authenticates clients and API resources by their secret. `wrong-secrets` limits guesses of secrets.
  *
  * @see RFC 6749 §2.3.1
  */
@@ -25,9 +25,10 @@ interface Credentials {
 }
 
 /**
- * Lets pass who sends an id and a live secret, by HTTP Basic or in a form that was read before, and puts it on `ctx.state.caller`.
- * @throws IdpError `invalid_client`; `too_many_requests` past the limit of wrong ones; `invalid_request` for credentials that are malformed, in the
- * query, or of two kinds.
+ * Middleware that authenticates a client or an API resource by its id and secret, from HTTP Basic or from a form that was read before. It
+ * sets `ctx.state.caller`.
+ * @throws IdpError `invalid_client`; `too_many_requests` over the limit of wrong secrets; `invalid_request` for credentials that are
+ * malformed, in the query, or of two kinds.
  * @example
  * ```ts
  * import { answerJson, type CallerState, clientAuth, type Extension, form } from 'tenant-idp/extension';
@@ -66,7 +67,7 @@ export function clientAuth({ directory, service: { issuer }, limits: { countWron
 }
 
 function credentialsOf(ctx: Context): Credentials {
-  // What is in a URL is in logs.
+  // URLs are written to logs.
   for (const name of ['client_secret', 'client_assertion']) if (ctx.query[name] !== undefined) throw new IdpError('invalid_request');
   const { client_id: id, client_secret: secret } = parametersOf(ctx, ['client_id', 'client_secret'], [formOf(ctx)]);
   const { authorization } = ctx.headers;

@@ -1,4 +1,7 @@
-/** Guessing secrets of clients and API resources is slow. A secret is compared first, so a right one passes whatever others tried. */
+/**
+ * Rate limit for guesses of secrets of clients and API resources. A secret is compared first, so a right secret succeeds whatever other
+ * callers tried.
+ */
 import type { CountWrongSecret } from '../../contract/context/limits.js';
 import type { Limit } from '../../contract/limit.js';
 import { IdpError } from '../../errors.js';

@@ -4,8 +4,8 @@ import type { ExtensionContext } from '../../contract/extension-context.js';
 const languageTag = /^[\w-]{1,35}$/;
 
 /**
- * What the person chose from the language menu of the pages, before `ui_locales` of the request and the browser's languages; undefined where nothing was
- * chosen. A mail that a page has sent is in the language of the page.
+ * Returns the language that the user chose in the language menu of the pages; undefined where none was chosen. It precedes `ui_locales` of
+ * the request and the browser's languages. A mail that a page sends is in the language of the page.
  * @example
  * ```ts
  * import { chosenLanguage, wantedLocale, locales } from 'tenant-idp/extension';

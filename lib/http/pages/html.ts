@@ -5,7 +5,7 @@
  */
 import { canParseUrl } from '../../text/can-parse-url.js';
 
-/** Markup that is safe as it stands: the result of a template, or a constant of ours. */
+/** Markup that is safe without escaping: the result of a template, or a constant of the service. */
 export class Html {
   constructor(readonly markup: string) {}
 
@@ -36,8 +36,8 @@ function render(child: Child): string {
 const ownOrigin = 'http://own.invalid';
 
 /**
- * The URL if following it stays on http(s): an absolute one without credentials, or a path, query or fragment of this
- * origin. Anything else (`javascript:`, `data:`, `//host`, `/\host`, white space that browsers drop …) is `#`.
+ * Returns a URL that is safe to follow: an absolute http(s) URL without credentials, or a path, query or fragment of this origin. Returns
+ * `#` for anything else (`javascript:`, `data:`, `//host`, `/\host`, white space that browsers drop …).
  */
 export function safeUrl(value: string): string {
   const own = /^[/?#]/.test(value);
@@ -52,9 +52,9 @@ export function safeUrl(value: string): string {
 const opensUrlAttribute = /\s(?:href|src|action|formaction)=["']$/i;
 
 /**
- * A template of markup. It escapes every value for text and for quoted attributes; a value that fills `href`, `src`, `action` or `formaction`
- * passes `safeUrl` first. Arrays render their elements; `false`, `null` and `undefined` render nothing. Values have no
- * place in unquoted attributes, nor in the bodies of script and style elements.
+ * Template tag for markup. It escapes every value for text and for quoted attributes. A value that fills `href`, `src`, `action` or
+ * `formaction` passes `safeUrl` first. Arrays render their elements; `false`, `null` and `undefined` render nothing. Never put values in
+ * unquoted attributes, or in the bodies of script and style elements.
  * @example
  * ```ts
  * import { html } from 'tenant-idp/extension';

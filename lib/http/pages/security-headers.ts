@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { policySource } from '../header-values.js';
 
-/** What a page may load beyond itself: its inline style and script by hash, images by address, frames by origin. */
+/** Sources that a page may load: its inline style and script by hash, images by address, frames by origin. */
 export interface PagePolicy {
   /** CSP sources of the inline styles, as `hashSource` gives them. */
   readonly styles: readonly string[];
@@ -10,12 +10,12 @@ export interface PagePolicy {
   readonly script?: string;
   /** https URLs, or paths of this origin. @default none */
   readonly images?: readonly string[];
-  /** URLs of frames, whose origins are admitted; absent: none. */
+  /** URLs of frames. Their origins are allowed. Absent: none. */
   readonly frames?: readonly string[];
 }
 
 /**
- * The CSP source that admits an inline style or script with exactly this text.
+ * Returns the CSP source that allows an inline style or script with exactly this text.
  * @see Content Security Policy Level 3 §2.3.1
  * @example
  * ```ts
@@ -49,7 +49,7 @@ function contentSecurityPolicy({ styles, script, images = [], frames = [] }: Pag
 }
 
 /**
- * Headers for a page of the issuer; HSTS only where the issuer is https.
+ * Returns the headers for a page of the issuer. HSTS is among them only where the issuer is https.
  * @example
  * ```ts
  * import { type Extension, hashSource, html, pageHeaders } from 'tenant-idp/extension';

@@ -1,11 +1,11 @@
-/** In development, what a server of our own answers at `/`. */
+/** Page that the service's own server answers at `/` in development. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import Koa from 'koa';
 import type { ProtocolPage, ShowPage } from '../../contract/pages/protocol-page.js';
 import { responseTypesOf } from '../../directory/index.js';
 
-/** What the page tells of a client. */
+/** Members of a client that the page shows. */
 export interface WelcomeClient {
   readonly id: string;
   readonly name: string;
@@ -24,7 +24,7 @@ export interface WelcomeOptions {
 export const isWelcome = ({ method, url = '' }: IncomingMessage): boolean =>
   (method === 'GET' || method === 'HEAD') && url.split('?', 1)[0] === '/';
 
-/** Shows the page to whatever it is called for. */
+/** Middleware that shows the page for every request. */
 export function createWelcome({ issuer, authorization, clients, showPage }: WelcomeOptions): RequestListener {
   const host = new Koa();
   host.use(async (ctx) => {
@@ -40,7 +40,9 @@ export function createWelcome({ issuer, authorization, clients, showPage }: Welc
   return host.callback();
 }
 
-/** A request as the client would begin it. What comes back it did not ask for, so it will not take it. */
+/**
+ * Returns an authorization request as the client would send it. The client will refuse the response, because it did not send the request.
+ */
 function beginning(endpoint: string, { id, allowedScopes = [], metadata = {} }: WelcomeClient): { signIn?: string } {
   const { redirect_uris: uris } = metadata;
   const [redirectUri] = Array.isArray(uris) ? (uris as unknown[]) : [];

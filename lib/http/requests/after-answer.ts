@@ -1,11 +1,11 @@
 import type { Context } from 'koa';
 
-/** Milliseconds between an answer and the work that follows it, at most. */
+/** Maximum milliseconds between an answer and the work that follows it. */
 const MOST_MS = 200;
 
 /**
- * Does work once the answer is out, and a moment later: what takes longer for one name than for another is then neither in the time of this answer nor in
- * that of the next. A process that ends before does not do it.
+ * Does work a moment after the answer was sent. Work that takes longer for one name than for another then shows neither in the time of this
+ * answer nor in the time of the next. The work is lost if the process ends before.
  * @example
  * ```ts
  * import { afterAnswer, type Extension } from 'tenant-idp/extension';

@@ -4,15 +4,18 @@ import type { Middleware } from 'koa';
 export interface BodyFormat {
   /** Media types of the format. A body of another type is left unread. */
   readonly types: readonly string[];
-  /** Bytes, at most: `56kb`. */
+  /** Maximum bytes, such as `56kb`. */
   readonly limit: string;
-  /** Reads a body. An empty one is read too. @throws anything, which is passed to `onError` */
+  /** Reads a body, even an empty one. @throws errors that are passed to `onError` */
   readonly parse: (body: Buffer) => object;
   /** Throws the error that the caller gets. */
   readonly onError: (error: unknown) => never;
 }
 
-/** Reads bodies. The first body loads the parser: its packages cost a tenth of the start of a service, which may never be sent one. */
+/**
+ * Returns a reader of bodies. The first body loads the parser, because its packages take a tenth of the start time of a service, which may
+ * never get a body.
+ */
 export function createBodyParser({ types, limit, parse, onError }: BodyFormat): Middleware {
   let read: Middleware | undefined;
   return async function readBody(ctx, next) {

@@ -6,7 +6,7 @@ import { isFromElsewhere } from './csrf.js';
 import { loggedPath, requestIdOf } from './request-id.js';
 
 interface CookieCheckParts {
-  /** Whether a request brings any cookie of the service. */
+  /** Returns whether a request has any cookie of the service. */
   readonly sendsCookies: (ctx: Pick<Context, 'headers'>) => boolean;
   readonly issuer: string;
   readonly showPage: ShowPage;
@@ -14,9 +14,12 @@ interface CookieCheckParts {
 }
 
 export interface CookieCheck {
-  /** Whether a form of a page of the service came without any cookie. Forms that other sites post do not count, because they never have cookies. */
+  /**
+   * Returns whether a form of a page of the service came without any cookie. Forms that other sites post do not count, because they never
+   * have cookies.
+   */
   isFormWithout(ctx: Context): boolean;
-  /** Whether a request brings no cookie of the service. The first request of a browser has none. */
+  /** Returns whether a request has no cookie of the service. The first request of a browser has none. */
   isWithout(ctx: Pick<Context, 'headers'>): boolean;
   /** Shows the page about missing cookies. */
   show(ctx: Context, more?: Omit<Extract<ProtocolPage, { readonly page: 'no-cookies' }>, 'page'>): Promise<void>;

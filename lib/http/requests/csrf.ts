@@ -8,21 +8,24 @@ export interface FormIds {
   formOf(ctx: Context, token: string): string | undefined;
 }
 
-/** What tells browsers apart. */
+/** Functions that distinguish browsers. */
 interface Browsers {
   browserOf(ctx: Context): string | undefined;
-  /** The same, of a browser that gets to be known with the answer. */
+  /** Returns the id of the browser; gives a new browser an id with the answer. */
   begin(ctx: Context): string;
 }
 
-/** Whether the browser says that a page of another site sent the request. @param origin the service's own @see Fetch Metadata Request Headers §2.3 */
+/**
+ * Returns whether the browser says that a page of another site sent the request. @param origin of the service @see Fetch Metadata Request
+ * Headers §2.3
+ */
 export function isFromElsewhere(ctx: Pick<Context, 'get'>, origin: string): boolean {
   const site = ctx.get('sec-fetch-site');
   const from = ctx.get('origin');
   return (site !== '' && site !== 'same-origin') || (from !== '' && from !== 'null' && from !== origin);
 }
 
-/** Bytes of an id that are drawn, and those that prove whose browser the id was made for. */
+/** Bytes of each half of an id. The first half is random, and the second half proves for which browser the id was made. */
 const HALF_BYTES = 12;
 /** Characters of an id in base64url. */
 const ID_LENGTH = 32;

@@ -1,7 +1,8 @@
 /**
  * Requests: forms, JSON, parameters, methods, CSRF tokens and request ids.
  *
- * This file reads a posted form. `parameters` tells what a request carries, `json-guard` checks a body and an answer against a schema.
+ * This file reads a posted form. `parameters` returns the parameters of a request, and `json-guard` checks a body and an answer against a
+ * schema.
  */
 import { parse } from 'node:querystring';
 import type { Context, Middleware } from 'koa';
@@ -10,10 +11,10 @@ import { cleanText, type TextKind } from '../../text/kinds.js';
 import { createBodyParser } from './body-parser.js';
 import type { FormState } from './repeated-forms.js';
 
-/** Bytes of a form of ours; the OAuth endpoints take as many. */
+/** Maximum bytes of a form of the service. The OAuth endpoints accept the same size. */
 const FORM_LIMIT = '56kb';
 
-/** Middleware that reads a posted form, and nothing else. */
+/** Middleware that only reads a posted form. */
 export const readForm = createBodyParser({
   types: ['application/x-www-form-urlencoded'],
   limit: FORM_LIMIT,
@@ -30,9 +31,9 @@ export const readForm = createBodyParser({
 });
 
 /**
- * Middleware that reads a posted form of at most 56 kB; `parametersOf` tells its parameters. A form with a token of `csrf` that the browser sends twice within a
- * minute is evaluated once: the second request gets the answer to the first, so no step after this one runs for it.
- * @throws Error with status 413 for a form that is too long, 400 for one that cannot be decoded.
+ * Middleware that reads a posted form of at most 56 kB. `parametersOf` returns its parameters. If the browser sends a form with a `csrf`
+ * token twice within a minute, the form is evaluated once. The second request gets the answer to the first, so no later step runs for it.
+ * @throws Error with status 413 for a form that is too long, 400 for a form that cannot be decoded.
  * @example
  * ```ts
  * import { type Extension, form, parametersOf } from 'tenant-idp/extension';
@@ -54,7 +55,7 @@ export const form: Middleware = (ctx, next) => {
 
 const undecodable = (status: number, message: string): Error => Object.assign(new Error(message), { status, expose: true });
 
-/** Maximum characters of a field that somebody types: a name, a password, a reason. Tokens of the service are shorter. */
+/** Maximum characters of a field that users type: a name, a password, a reason. Tokens of the service are shorter. */
 const LONGEST_FIELD = 1024;
 
 /**

@@ -1,4 +1,4 @@
-/** Routes that take and give JSON of a declared form. */
+/** Routes that accept and return JSON with a declared schema. */
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
 import { formatProblems } from '../../contract/schema-formats.js';
@@ -8,20 +8,20 @@ import { decodeUtf8 } from '../../text/decode.js';
 import { referenceToken } from '../../text/json-pointer.js';
 import { createBodyParser } from './body-parser.js';
 
-/** What a route takes and gives, as schemas of typebox. */
+/** Schemas of the body and the answer of a route, in TypeBox. */
 export interface JsonShape<In extends TSchema, Out extends TSchema> {
-  /** What has to be sent; absent: no body is read. */
+  /** Schema of the body. Absent: no body is read. */
   readonly body?: In;
-  /** What is answered; absent: nothing, with 204. */
+  /** Schema of the answer. Absent: the answer is 204 without a body. */
   readonly answer?: Out;
   /** @default 200, or 204 without an answer */
   readonly status?: number;
 }
 
 /**
- * Reads a JSON body: an object or a list.
- * @throws IdpError `unsupported_media_type`; `invalid_request` for what is no JSON; `invalid_record` for a member of a name that changes prototypes; Error with
- * status 413 for more than the limit.
+ * Returns a function that reads a JSON body: an object or a list.
+ * @throws IdpError `unsupported_media_type`; `invalid_request` for a body that is not JSON; `invalid_record` for a member whose name
+ * changes prototypes; Error with status 413 for a body over the limit.
  * @example
  * ```ts
  * import { createJsonReader, type Extension } from 'tenant-idp/extension';
@@ -76,8 +76,8 @@ function parseJson(body: Buffer): object {
 }
 
 /**
- * Returns the path of a member that changes the prototype of an object which code copies it into. Without recursion, because a body may be nested deeper than
- * the stack.
+ * Returns the path of a member that would change the prototype of an object into which code copies it. The search does not recurse, because
+ * a body may be nested deeper than the stack.
  */
 function prototypeIn(value: object): string | undefined {
   const open: { readonly path: string; readonly value: object }[] = [{ path: '', value }];
@@ -97,11 +97,11 @@ function prototypeIn(value: object): string | undefined {
 const read = createJsonReader(56);
 
 /**
- * Middleware that checks what a route is sent before it runs, and what it answers before that is sent. An answer of another form than declared is
- * 500: nothing of a record goes out that nobody thought of.
- * @throws IdpError `unsupported_media_type`, `invalid_request` for what is no JSON, `invalid_record` with `details.path` (a JSON pointer) and
- * `details.expected`, never the value, of the first problem, and of the first twenty in `details.problems`; Error with status 413 for more than 56 kB. ConfigError
- * `invalid_options`, at once, for a schema with a format that nobody registered.
+ * Middleware that checks the body before the route runs, and the answer before it is sent. An answer that does not match its schema becomes
+ * 500, so that no undeclared member of a record leaves the service.
+ * @throws IdpError `unsupported_media_type`; `invalid_request` for a body that is not JSON; `invalid_record` with `details.path` (a JSON
+ * pointer) and `details.expected` of the first problem, and the first twenty problems in `details.problems`, never with the value; Error
+ * with status 413 for more than 56 kB. ConfigError `invalid_options`, immediately, for a schema with an unregistered format.
  * @example
  * ```ts
  * import { type Extension, json, Type } from 'tenant-idp/extension';

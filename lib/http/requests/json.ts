@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 
 /**
- * Answers JSON with a strong validator; 304 to who has it already. `ctx.fresh` would not do: it is for caches, and answers in full whoever
- * sends `Cache-Control: no-cache`, as `fetch` does with every condition of the caller's own.
+ * Answers JSON with a strong validator, and 304 to a caller that has this version. `ctx.fresh` does not fit, because it is for caches. It
+ * answers in full to `Cache-Control: no-cache`, which `fetch` sends with every condition that the caller sets.
  * @see RFC 9110 §8.8.3, §13.1.2
  * @example
  * ```ts
@@ -32,7 +32,7 @@ export function answerJson(ctx: Context, body: object): void {
 }
 
 /**
- * A body that is serialised and hashed once, for all answers that have it.
+ * Returns a body that is serialised and hashed once, for all answers with this body.
  * @example
  * ```ts
  * import { answerJson, type Extension, WrittenJson } from 'tenant-idp/extension';
@@ -55,7 +55,7 @@ export class WrittenJson {
 }
 
 /**
- * The validator that {@link answerJson} answers a body with, to compare with `If-Match`.
+ * Returns the validator that {@link answerJson} sends with a body, to compare with `If-Match`.
  * @example
  * ```ts
  * import { entityTagOf } from 'tenant-idp/extension';

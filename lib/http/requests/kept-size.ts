@@ -1,7 +1,7 @@
 /** Maximum bytes, as JSON, that the store keeps of a request that anybody can send: for at most a minute, and for longer. */
 const most: Record<KeptFor, number> = { minute: 16 * 1024, longer: 8 * 1024 };
 
-/** The time that something is kept for: at most a minute, or longer. */
+/** The time for which the store keeps a value: at most a minute, or longer. */
 export type KeptFor = 'minute' | 'longer';
 
 /**
@@ -29,5 +29,5 @@ export type KeptFor = 'minute' | 'longer';
  */
 export const mayBeKept = (value: object, time: KeptFor): boolean => Buffer.byteLength(JSON.stringify(value)) <= most[time];
 
-/** The limit in words: `at most 8 KiB`. */
+/** Returns the limit in words: `at most 8 KiB`. */
 export const mostKept = (time: KeptFor): string => `at most ${most[time] / 1024} KiB`;

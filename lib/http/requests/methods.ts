@@ -1,7 +1,7 @@
 import type { Context, Middleware, Next } from 'koa';
 import { foldedPath } from '../../paths.js';
 
-/** Methods of the protocol's endpoints; those that are not here take a form. */
+/** Methods of the protocol's endpoints. An endpoint that is not listed accepts a form. */
 const methods: Readonly<Record<string, readonly string[]>> = {
   authorization: ['GET', 'HEAD', 'POST'],
   resume: ['GET', 'HEAD'],
@@ -15,10 +15,10 @@ const methods: Readonly<Record<string, readonly string[]>> = {
 };
 const form = ['POST', 'OPTIONS'];
 
-/** Answers what methods a path takes; undefined when it is none of ours. */
+/** Returns the methods that a path accepts; undefined for a path that is not the service's. */
 export type MethodsOf = (path: string) => readonly string[] | undefined;
 
-/** The methods by the paths of the protocol's endpoints. */
+/** Returns the methods by the paths of the protocol's endpoints. */
 export function protocolMethods(routes: Readonly<Record<string, string>>): MethodsOf {
   const { authorization = '', end_session: endSession = '' } = routes;
   const paths = new Map(
@@ -39,7 +39,7 @@ export function protocolMethods(routes: Readonly<Record<string, string>>): Metho
   };
 }
 
-/** Answers a wrong method as what it is, instead of as an unknown page. @see RFC 9110 §15.5.6 */
+/** Middleware that answers 405 to a method that the path does not accept, instead of 404. @see RFC 9110 §15.5.6 */
 export const methodNotAllowed = (methodsOf: MethodsOf): Middleware =>
   function methodNotAllowed(ctx, next) {
     const allowed = methodsOf(ctx.path) ?? [];
@@ -51,7 +51,7 @@ async function answerUnanswered(ctx: Context, next: Next, allowed: readonly stri
   await next();
   if (ctx.status !== 404 || ctx.body !== undefined) return;
   ctx.set('Allow', allowed.join(', '));
-  // One that is no preflight. @see RFC 9110 §9.3.7
+  // An OPTIONS request that is not a preflight. @see RFC 9110 §9.3.7
   if (allowed.includes(ctx.method)) {
     ctx.status = 204;
     return;

@@ -3,13 +3,13 @@ import { IdpError } from '../../errors.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** What was posted, in a form that was read before. */
+/** Returns the parameters of a form that was read before. */
 export const formOf = (ctx: Context): Values => (ctx.request.body ?? {}) as Values;
 
 /**
- * Parameters of the query and of a form that was read before; an empty one counts as left out.
- * @param places where they can be, if not in both.
- * @throws IdpError `invalid_request` for one that is there more than once.
+ * Returns parameters of the query and of a form that was read before. An empty parameter counts as absent.
+ * @param places that may have the parameters. @default both
+ * @throws IdpError `invalid_request` for a repeated parameter.
  * @see RFC 6749 §3.1
  * @example
  * ```ts

@@ -3,10 +3,11 @@ import type { Context, Middleware } from 'koa';
 import { type KeptFor, mayBeKept } from './kept-size.js';
 
 /**
- * The parameters of a posted form that are sent on as those of a GET, so that cookies come along whoever's page it was posted from.
- * @param time that the store keeps the form for.
+ * Returns the parameters of a posted form that continues as a GET. The browser then sends its cookies, even if a page of another site
+ * posted the form.
+ * @param time for which the store keeps the form.
  * @param names of the parameters that are kept. @default all
- * @throws Error with status 413 for a form that is too long to be kept, 415 for a body that is no form.
+ * @throws Error with status 413 for a form that is too long to be kept, 415 for a body that is not a form.
  */
 export async function postedForm(ctx: Context, readForm: Middleware, time: KeptFor, names?: readonly string[]): Promise<ParsedUrlQuery> {
   await readForm(ctx, async () => {});
@@ -18,7 +19,7 @@ export async function postedForm(ctx: Context, readForm: Middleware, time: KeptF
 }
 
 /**
- * Sends the browser on by GET, as the answer to a form.
+ * Redirects the browser by GET, as the answer to a form.
  * @param url that the caller trusts.
  * @example
  * ```ts

@@ -1,10 +1,10 @@
 /**
- * Forms that are sent twice, such as by a button that is pressed twice: the second answer is the first one's.
+ * Forms that are sent twice, such as by a button that is pressed twice. The second submission gets the answer to the first.
  *
- * The token of a form identifies the form. The form and its content identify a submission, so other content in the same form is another submission. The first
- * submission takes a turn in the store that all nodes share. For a minute, a second one in the same browser waits for the first, or gets its answer. An attempt
- * that failed with 5xx gives its turn back, so that a retry is evaluated. The content is kept only as a keyed hash. The answer is kept encrypted, and only the
- * browser and the sign-in of the first submission get it.
+ * The token of a form identifies the form. The form and its content identify a submission, so other content in the same form is another
+ * submission. The first submission takes a turn in the store that all nodes share. For a minute, a second one in the same browser waits for
+ * the first, or gets its answer. An attempt that failed with 5xx gives its turn back, so that a retry is evaluated. The content is kept
+ * only as a keyed hash. The answer is kept encrypted, and only the browser and the sign-in of the first submission get it.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** What finds a request in the logs: the reference on an error page, and `requestId` in each line about the request. */
+/** Request ids, which find a request in the logs: the reference on an error page, and `requestId` in each log line about the request. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
@@ -7,10 +7,13 @@ interface RequestContext {
   readonly state: { requestId?: string; isBehindProxy?: boolean };
 }
 
-/** No spaces, quotes or line breaks, and no longer than ids are. */
+/** Form of an id: no spaces, quotes or line breaks, and a bounded length. */
 const sane = /^[\w.:=-]{6,64}$/;
 
-/** Behind a trusted proxy, the `X-Request-Id` that came; from anybody else it could be that of another request. */
+/**
+ * Returns the id of a request. The `X-Request-Id` of the request counts only behind a trusted proxy, because another sender could repeat
+ * the id of another request.
+ */
 export function requestIdOf({ req, state }: RequestContext): string {
   if (state.requestId === undefined) {
     const given = state.isBehindProxy ? req.headers['x-request-id'] : undefined;
@@ -19,7 +22,7 @@ export function requestIdOf({ req, state }: RequestContext): string {
   return state.requestId;
 }
 
-/** A path as logs have it: without query, and without what may be a token in it. */
+/** Returns a path for the logs, without the query and without parts that may be tokens. */
 export const loggedPath = (path: string): string =>
   path
     .split('?', 1)[0]!

@@ -1,13 +1,13 @@
 import { IncomingMessage } from 'node:http';
 import { stringify } from 'node:querystring';
 
-/** What body parsers leave behind: Koa's on `ctx.request`, others on the request itself. */
+/** Members that body parsers set: parsers of Koa on `ctx.request`, others on the request itself. */
 interface ReadBody {
   readonly body?: unknown;
   readonly rawBody?: unknown;
 }
 
-/** The request as it was before a host's parser read its body; the very request when none did. */
+/** Returns the request as it was before a parser of the host read its body; the same request when no parser did. */
 export function unreadRequest(req: IncomingMessage, ...parsed: readonly ReadBody[]): IncomingMessage {
   announceBody(req);
   if (req.readable) return req;
@@ -19,7 +19,7 @@ export function unreadRequest(req: IncomingMessage, ...parsed: readonly ReadBody
   const bytes = bytesOf(body, headers['content-type']);
   const unread = new IncomingMessage(req.socket);
   const { method, url, httpVersion, httpVersionMajor, httpVersionMinor, rawHeaders } = req;
-  // What the host put on its request stays: a `trustProxy` function may look for it.
+  // Other members that the host set on its request stay, because a `trustProxy` function may need them.
   Object.setPrototypeOf(unread, Object.getPrototypeOf(req) as object);
   Object.assign(
     unread,
@@ -33,7 +33,7 @@ export function unreadRequest(req: IncomingMessage, ...parsed: readonly ReadBody
 }
 
 /**
- * Announces the body of an HTTP/2 request that has no length. HTTP/1 announces each body in its headers, so parsers look there alone.
+ * Announces the body of an HTTP/2 request that has no length. HTTP/1 announces each body in its headers, so parsers read only the headers.
  * @see RFC 9112 §6.3, RFC 9113 §8.1.1
  */
 function announceBody(req: IncomingMessage): void {
