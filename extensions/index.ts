@@ -1,8 +1,7 @@
 /**
- * What the service adds to the mechanism of `lib`, by the same contract as the extensions of a host: the pages of sign-in, the frame of session
- * management, introspection as signed JWTs, introspection of scopes, the admin API, invitations, passwords,
- * linked accounts, second factors, acting as somebody else, sign-in at other OpenID providers, decoupled sign-in, the account page, the event feed and
- * webhooks. The standard claims are plugins, as a host's are.
+ * Standard extensions. They use the same contract as the extensions of a host: the sign-in pages, the frame of session management, introspection as signed
+ * JWTs, scope introspection, the admin API, invitations, passwords, linked accounts, second factors, impersonation, connections to other OpenID providers,
+ * decoupled sign-in, the account page, the event feed and webhooks. The standard claims are plugins, as a host's are.
  */
 import type { Extension } from '../lib/extension-door.js';
 import { account } from './account/index.js';

@@ -25,7 +25,7 @@ const members = {
   status,
   reason: Type.Optional(oneOf(['failing', 'gone'])),
   position: Type.String({ description: 'The last event that was delivered, or passed over' }),
-  attempts: Type.Optional(Type.Integer({ description: 'Of the next event, as long as none was taken' })),
+  attempts: Type.Optional(Type.Integer({ description: 'Failed attempts for the next event. Absent after an event was accepted' })),
   failingSince: Type.Optional(Type.String()),
   problem: Type.Optional(Type.String()),
   createdAt: Type.String(),

@@ -132,7 +132,7 @@ export interface Connection {
   }[];
   readonly endSession: boolean;
   readonly hasSecret: boolean;
-  /** What to register at the provider */
+  /** Redirect URI to register at the provider */
   readonly redirectUri: string;
   readonly postLogoutRedirectUri: string;
   /** Its public keys, for `private_key_jwt` */
@@ -414,7 +414,7 @@ export interface Webhook {
   readonly reason?: 'failing' | 'gone';
   /** The last event that was delivered, or passed over */
   readonly position: string;
-  /** Of the next event, as long as none was taken */
+  /** Failed attempts for the next event. Absent after an event was accepted */
   readonly attempts?: number;
   readonly failingSince?: string;
   readonly problem?: string;
@@ -446,7 +446,7 @@ export interface WebhookWithSecret {
   readonly reason?: 'failing' | 'gone';
   /** The last event that was delivered, or passed over */
   readonly position: string;
-  /** Of the next event, as long as none was taken */
+  /** Failed attempts for the next event. Absent after an event was accepted */
   readonly attempts?: number;
   readonly failingSince?: string;
   readonly problem?: string;

@@ -54,7 +54,7 @@ export const ConnectionItem = Type.Object(
     id: Type.String(),
     ...fields,
     hasSecret: Type.Boolean(),
-    redirectUri: Type.String({ description: 'What to register at the provider' }),
+    redirectUri: Type.String({ description: 'Redirect URI to register at the provider' }),
     postLogoutRedirectUri: Type.String(),
     jwksUri: Type.Optional(Type.String({ description: 'Its public keys, for `private_key_jwt`' })),
     publicKeys: Type.Array(Type.Record(Type.String(), Type.Unknown())),

@@ -93,7 +93,7 @@ export interface ExtensionDataParts {
   readonly now: () => number;
 }
 
-/** What the rows of all collections share. */
+/** Parts that the rows of all collections share. */
 interface Shared extends ExtensionDataParts {
   readonly declared: ReadonlyMap<string, ExtensionCollection>;
   /** Whether the log has an event. */

@@ -10,10 +10,10 @@ import { tenantsAllowed } from './requirements.js';
 export interface AuthorizationRequest {
   readonly client: Client | undefined;
   readonly session: OurSession;
-  /** Of the signed-in account; undefined without one that can be used. */
+  /** Id of the signed-in user; undefined without a usable account. */
   readonly oid: string | undefined;
   readonly acr: RequestedAcr;
-  /** Tenants whose users may sign in; undefined: any. */
+  /** Ids of tenants whose users may sign in. Undefined: all. */
   readonly tids: readonly string[] | undefined;
   readonly params: Readonly<Record<string, unknown>>;
 }
