@@ -4,9 +4,9 @@ import { isDate } from 'node:util/types';
 const copies = new WeakSet<object>();
 
 /**
- * A deeply frozen copy of a row's value: what the writer changes afterwards does not reach the store, and no reader can change what others
- * read. Members that are undefined are left out. A `Date` is copied; it cannot be frozen.
- * @throws TypeError for anything that is not plain data, which other stores could not keep either.
+ * Returns a deeply frozen copy of a row's value. Later changes by the writer do not reach the store, and no reader can change the value for
+ * others. Members that are undefined are left out. A `Date` is copied, because it cannot be frozen.
+ * @throws TypeError for anything that is not plain data, because other stores cannot keep it.
  */
 export function frozenCopy<T>(value: T): T {
   return copy(value, '') as T;

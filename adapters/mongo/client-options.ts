@@ -3,14 +3,15 @@ import { IdpError } from '../../lib/errors.js';
 import { inTime } from './deadline.js';
 
 /**
- * Options of `MongoClient`, to spread into your own. With them the driver looks for the server every half second, and at no other time. A driver
- * (7.9) that polls the server also polls at once when a call fails. If a connection closes meanwhile, that poll never ends, and the driver never
- * sees that the server is back.
+ * Options of `MongoClient`, to spread into your own. With them, the driver polls the server every half second, and at no other time.
+ * Without them, a driver (7.9) that polls the server also polls immediately when a call fails. If a connection closes during that poll, the
+ * poll never ends, and the driver never notices that the server is available again.
  */
 export const mongoOptions = { heartbeatFrequencyMS: 500, minHeartbeatFrequencyMS: 1000 } as const satisfies MongoClientOptions;
 
 /**
- * Refuses a client that may not find its server again. A server that reports the version of its topology tells the driver itself.
+ * Refuses a client that may not reconnect to its server. A server that reports the version of its topology notifies
+ * the driver itself.
  * @throws IdpError `store_unfit`
  */
 export async function checkClient(db: Db): Promise<void> {

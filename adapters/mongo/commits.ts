@@ -7,7 +7,7 @@ import { isDuplicate } from './database.js';
 import { inTime } from './deadline.js';
 import type { Decisions } from './decisions.js';
 
-/** Attempts when concurrent writes come between. */
+/** Maximum attempts when concurrent writes come between. */
 const ATTEMPTS = 100;
 
 /**

@@ -10,9 +10,10 @@ export interface Bounds {
 }
 
 /**
- * Ends a call in time, whatever the time-outs of the user's client are. The driver's own `timeoutMS` has no effect then. The signal cancels a
- * command that waits to be sent, so that it is not run long after its caller was told of the failure. `maxTimeMS` ends the command at the server.
- * @throws Error when the time is over: what was sent may have been done.
+ * Ends a call within the deadline, whatever the time-outs of the host's client are. The driver's own `timeoutMS` then has no effect. The
+ * signal cancels a command that waits to be sent, so that the command does not run long after its caller got the error. `maxTimeMS` ends
+ * the command at the server.
+ * @throws Error after the deadline. A command that was sent may have been executed.
  */
 export function inTime<T>(call: (bounds: Bounds) => Promise<T>, milliseconds = DEADLINE_MS): Promise<T> {
   const controller = new AbortController();

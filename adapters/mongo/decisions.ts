@@ -8,7 +8,7 @@ import { inTime } from './deadline.js';
 interface DecisionDocument {
   readonly _id: string;
   readonly e: Date;
-  /** Set if the commit was decided against. */
+  /** Set if the decision is against the commit. */
   readonly x?: true;
 }
 
@@ -19,10 +19,10 @@ const PAUSE_MS = 10;
 const KEPT_MS = 60 * 60_000;
 
 /**
- * Commits that change existing records, without transactions. Each record gets its next state as an intent. Then one document is inserted, the
- * decision, and that is the commit. Then the intents become the records. A reader or writer that meets an intent looks for the decision. If there
- * is one, the commit is done, and whoever finds the decision completes it. If there is none, the record is as it was. A writer that waited in vain
- * inserts the opposite decision under the same id, so that one of the two holds.
+ * Commits that change existing records, without transactions. Each record gets its next state as an intent. Then one document is inserted,
+ * the decision, and its insertion is the commit. Then the intents become the records. A reader or writer that meets an intent looks for the
+ * decision. If there is a decision, the commit is done, and the reader or writer completes it. If there is none, the record has its former
+ * state. A writer that waited in vain inserts the opposite decision under the same id, so that only one of the two holds.
  */
 export class Decisions {
   readonly #records: Collection<ArtifactDocument>;

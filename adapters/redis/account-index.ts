@@ -1,6 +1,7 @@
 /**
- * The index of an account's records: a sorted set of their keys, by expiry. The index may name records that are gone or belong to another account now,
- * because the records themselves tell. Each addition removes expired members, and the set expires with its last member.
+ * The index of an account's records: a sorted set of their keys, by expiry. The index may name records that were removed or belong to
+ * another account now, because readers check the records themselves. Each addition removes expired members, and the set expires with its
+ * last member.
  */
 import { hash } from 'node:crypto';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
@@ -8,7 +9,7 @@ import type { Connection } from './connection.js';
 import { decode, isTombstone } from './record.js';
 import { defineScript } from './script.js';
 
-/** GT, because of two concurrent puts the later one may expire first. */
+/** Uses GT, because of two concurrent puts the later one may expire first. */
 export const indexByAccount = `
 local function indexByAccount(index, record, ends, now)
   redis.call('ZREMRANGEBYSCORE', index, '-inf', now)

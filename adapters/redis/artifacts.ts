@@ -21,8 +21,8 @@ export interface RedisArtifactsOptions {
 const scripts = [followScript, commitScript, indexByAccountScript, hitScript, leaseScript];
 
 /**
- * Keeps artifacts in Redis 6.2 or later. Every call is one round trip, save a commit or read over several slots of a Cluster.
- * @throws ConfigError `invalid_options` when the client's options would break a promise.
+ * Keeps artifacts in Redis 6.2 or later. Every call is one round trip, except a commit or read over several slots of a Cluster.
+ * @throws ConfigError `invalid_options` when the client's options would break a promise of the store.
  * @example
  * ```ts
  * import { Redis } from 'ioredis';

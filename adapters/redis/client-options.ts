@@ -13,8 +13,8 @@ const connectionOptions = {
 } as const satisfies RedisOptions;
 
 /**
- * Options of ioredis for a single server or one behind Sentinel, to spread into your own. With them a call fails within a second and a half when
- * the server is down or hangs, no command waits in a queue or is sent twice, and the client reconnects for ever.
+ * Options of ioredis for a single server or one behind Sentinel, to spread into your own. With them, a call fails within a second and a
+ * half when the server is down or hangs. No command waits in a queue or is sent twice, and the client always reconnects.
  */
 export const redisOptions = {
   ...connectionOptions,
@@ -25,7 +25,7 @@ export const redisOptions = {
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } as const satisfies RedisOptions;
 
-/** The same for a Cluster. */
+/** Options of ioredis for a Cluster, with the same effects. */
 export const redisClusterOptions = {
   enableOfflineQueue: false,
   clusterRetryStrategy: retryDelay,

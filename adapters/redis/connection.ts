@@ -54,9 +54,10 @@ export function createConnection(client: Redis | Cluster): Connection {
 }
 
 /**
- * Sends in one write what one callback of the event loop asks for, with the promises that it settled: all that goes on with the replies of one packet.
- * To wait for the other callbacks of a turn costs more than it saves, because the server does nothing meanwhile. Auto-pipelining of ioredis has one
- * batch under way at a time, so that a command may wait for the time-out of the batch before it.
+ * Sends the commands of one callback of the event loop, and of the promises that it settled, in one write. These are all commands that
+ * follow the replies of one packet. To wait for the other callbacks of a turn costs more than it saves, because the server is idle during
+ * the wait. Auto-pipelining of ioredis has one batch under way at a time, so that a command may wait for the time-out of the batch before
+ * it.
  */
 function batching(client: Redis): () => void {
   let corked: Redis['stream'] | undefined;
