@@ -35,7 +35,8 @@ function answerToOwn({ status, code, message, details }: IdpError): ErrorAnswer 
 }
 
 /**
- * Returns the error code. OAuth has one code for a malformed request; every other status keeps the code of the error. @see RFC 6749 §5.2
+ * Returns the error code. OAuth has one code for a malformed request; every other status keeps the code of the error.
+ * @see RFC 6749 §5.2
  */
 export function oauthAnswerTo(error: unknown): ErrorAnswer {
   const answer = answerTo(error);

@@ -10,8 +10,8 @@ export interface Sealer {
    */
   encrypt(purpose: string, record: string, plaintext: string): string;
   /**
-   * Decrypts a text. @throws IdpError `undecipherable` when the text was altered, belongs to another purpose or record, or its secret was
-   * removed.
+   * Decrypts a text.
+   * @throws IdpError `undecipherable` when the text was altered, belongs to another purpose or record, or its secret was removed.
    */
   decrypt(purpose: string, record: string, text: string): string;
   /** Returns whether the text was encrypted under the newest secret. Any other text should be encrypted again. */

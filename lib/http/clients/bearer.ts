@@ -61,8 +61,8 @@ export const createBearer =
 type Attributes = Readonly<Record<string, string>>;
 
 /**
- * Returns a challenge for each scheme that the guard accepts. The error is in the challenge of the scheme that the request used. @see RFC
- * 9449 §7.1
+ * Returns a challenge for each scheme that the guard accepts. The error is in the challenge of the scheme that the request used.
+ * @see RFC 9449 §7.1
  */
 function challenges(realm: string, algorithms: readonly string[], scheme: ShownToken['scheme'], attributes: Attributes): string[] {
   const takesProofs = algorithms.length > 0;

@@ -16,8 +16,9 @@ interface Browsers {
 }
 
 /**
- * Returns whether the browser says that a page of another site sent the request. @param origin of the service @see Fetch Metadata Request
- * Headers §2.3
+ * Returns whether the browser says that a page of another site sent the request.
+ * @param origin of the service
+ * @see Fetch Metadata Request Headers §2.3
  */
 export function isFromElsewhere(ctx: Pick<Context, 'get'>, origin: string): boolean {
   const site = ctx.get('sec-fetch-site');

@@ -13,8 +13,8 @@ export class ReadOnlyError extends Error {
 }
 
 /**
- * @param write makes a small write by the same path as all other writes. @returns its outcome, or the outcome of a write less than a second
- * ago.
+ * @param write makes a small write by the same path as all other writes.
+ * @returns its outcome, or the outcome of a write less than a second ago.
  */
 export function createWriteProbe(write: () => Promise<unknown>): () => Promise<void> {
   let askedAt = Number.NEGATIVE_INFINITY;

@@ -47,8 +47,8 @@ export interface ExtensionArtifacts {
    */
   update(id: string, change: (value: unknown) => unknown, options?: PutArtifact): Promise<unknown>;
   /**
-   * Takes the value. One caller gets it, and all others get undefined, even concurrent ones. @throws TypeError where the kind is not
-   * `once`.
+   * Takes the value. One caller gets it, and all others get undefined, even concurrent ones.
+   * @throws TypeError where the kind is not `once`.
    */
   take(id: string): Promise<unknown>;
   /** Removes the record. Its id can be used again once the record would have expired. */

@@ -79,8 +79,8 @@ export async function rangeKept<R extends Row>(
 /** Returns the rows of a collection as all callers except the dispatcher see them. */
 export function withoutRemoved<R extends Row>(rows: Collection<R>): Collection<R> {
   /**
-   * Replaces the remainder of a removed row. The new row carries the events of the remainder. @returns undefined when the remainder no
-   * longer exists, or another row has the id
+   * Replaces the remainder of a removed row. The new row carries the events of the remainder.
+   * @returns undefined when the remainder no longer exists, or another row has the id
    */
   async function replaceRemoved(row: Unsaved<R>): Promise<R | undefined> {
     let isFree = false;

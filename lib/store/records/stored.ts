@@ -59,8 +59,8 @@ export const voucher = Type.Object({
   permissionIds: Type.Optional(Type.Array(Type.String())),
 });
 /**
- * The writer of a means by which a user signs in or joins a group, with the privileges of the writer at that time. @see
- * lib/directory/vouchers.ts
+ * The writer of a means by which a user signs in or joins a group, with the privileges of the writer at that time.
+ * @see lib/directory/vouchers.ts
  */
 export interface Voucher extends Shape<typeof voucher> {}
 export const vouchedBy = () => Type.Optional(typed<Voucher>(voucher));
