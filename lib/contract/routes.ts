@@ -17,23 +17,28 @@ export interface ExtensionRouter {
   readonly patch: AddRoute;
   readonly delete: AddRoute;
   /**
-   * Adds the route of a page's form. It reads the form, answers a form that is sent twice once, refuses it while somebody impersonates a user in this browser,
-   * and checks that it came from the page of this service, in this browser, about this subject.
+   * Adds the route of a page's form. The route reads the form, and evaluates it once if it is sent twice with the same content. It refuses the form while
+   * somebody impersonates a user in this browser. It checks that the form came from the page of this service, in this browser, about this subject.
    * @example
    * ```ts
-   * import { type Context, createOwnPage, type Extension, formField, type Text } from 'tenant-idp/extension';
+   * import { type Context, createOwnPage, type Extension, perContext, redirectByGet, type Text, typedField } from 'tenant-idp/extension';
+   *
+   * const words = { 'nickname.title': 'Nickname', 'nickname.again': 'Please try again.', 'nickname.save': 'Save' };
+   * const pageOf = perContext((context) => createOwnPage(context, 'nickname:page', '/nickname', 600, false));
    *
    * export const nickname: Extension = {
    *   name: 'nickname',
-   *   texts: { en: { 'nickname.title': 'Nickname', 'nickname.again': 'Please try again.', 'nickname.save': 'Save' } },
-   *   clients: (context) => createOwnPage(context, 'nickname:page', '/nickname').clients,
+   *   // One catalogue for each language; here they are the same.
+   *   texts: { en: words, nb: words, sv: words, da: words, fi: words, de: words },
+   *   clients: (context) => pageOf(context).clients,
    *   routes(router, context) {
-   *     const page = createOwnPage(context, 'nickname:page', '/nickname');
+   *     const { pages, service } = context;
+   *     const page = pageOf(context);
    *     const show = (ctx: Context, session: string, problem?: Text) =>
-   *       context.pages.view(ctx, {
+   *       pages.view(ctx, {
    *         title: 'nickname.title',
    *         ...(problem !== undefined && { problem, status: 403 }),
-   *         form: { action: context.service.url('/nickname'), subject: session },
+   *         form: { action: service.url('/nickname'), subject: session },
    *         parts: [
    *           { part: 'field', name: 'nickname', label: 'nickname.title' },
    *           { part: 'button', text: 'nickname.save' },
@@ -43,11 +48,15 @@ export interface ExtensionRouter {
    *       const here = await page.present(ctx, '/nickname');
    *       if (here) await show(ctx, here.session);
    *     });
+   *     router.get('/nickname/return', async (ctx) => redirectByGet(ctx, service.url((await page.returned(ctx)) ?? '/nickname')));
    *     router.postForm('/nickname', {
    *       open: (ctx) => page.present(ctx, '/nickname'),
    *       subject: ({ session }) => session,
    *       again: (ctx, { session }) => show(ctx, session, 'nickname.again'),
-   *       take: (ctx, { oid }) => context.service.logger.info({ oid, nickname: formField(ctx, 'nickname') }, 'a nickname'),
+   *       take(ctx, { oid }) {
+   *         service.logger.info({ oid, nickname: typedField(ctx, 'nickname', 'line') }, 'a nickname');
+   *         redirectByGet(ctx, service.url('/nickname'));
+   *       },
    *     });
    *   },
    * };
@@ -68,7 +77,7 @@ export interface ExtensionRouter {
 /** The form of a page. `Opened` is what the page is about. */
 export interface PostForm<Opened> {
   /**
-   * Returns what the page is about; undefined once the request was answered. For the page of a person, call `present` of `createOwnPage`, or `signedIn`: both
+   * Returns what the page is about; undefined once the request was answered. For the page of a person, call `present` of `createOwnPage`, or `signIn.current`: both
    * return complete sign-ins alone. For a step of a sign-in, call `interactions.load`.
    */
   open(ctx: Context): Awaitable<Opened | undefined>;

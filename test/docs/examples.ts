@@ -16,12 +16,19 @@ function examplesIn(path: string): readonly Example[] {
   const text = readFileSync(path, 'utf8');
   if (!text.includes('@example')) return [];
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
-  return source.statements.flatMap((statement) => {
-    const declared = ts.isVariableStatement(statement) ? statement.declarationList.declarations[0] : statement;
+  const found: Example[] = [];
+  const visit = (node: ts.Node): void => {
+    const declared = ts.isVariableStatement(node) ? node.declarationList.declarations[0] : node;
     const name = (declared as ts.NamedDeclaration | undefined)?.name;
-    const tags = ts.getJSDocTags(statement).filter(({ tagName }) => tagName.text === 'example');
-    return tags.map(({ comment }) => ({ path, of: name?.getText(source) ?? '', code: codeIn(ts.getTextOfJSDocComment(comment) ?? '') }));
-  });
+    // Inner nodes of a declaration have its tags too.
+    const tags = ts.isStatement(node) || ts.isTypeElement(node) || ts.isClassElement(node) ? ts.getJSDocTags(node) : [];
+    for (const { tagName, comment } of tags)
+      if (tagName.text === 'example')
+        found.push({ path, of: name?.getText(source) ?? '', code: codeIn(ts.getTextOfJSDocComment(comment) ?? '') });
+    ts.forEachChild(node, visit);
+  };
+  for (const statement of source.statements) visit(statement);
+  return found;
 }
 
 export const examples: readonly Example[] = ['lib', 'adapters', 'extensions']
