@@ -155,20 +155,38 @@ describe('the code of the documentation', () => {
     }
   });
 
-  test('docs/embed.md: the test of a host passes, and fails for a wrong password', async () => {
-    const { code = '' } =
-      codeBlocks.find(({ code: text }) => text.includes("from 'tenant-idp/testing'") && text.includes('node:test')) ?? {};
-    const wrong = code.replace('{ client, user,', "{ client, user: { ...user, password: 'another' },");
-    for (const [text, isMeant] of [
-      [code, /^# pass 1$/m],
-      [wrong, /The sign-in stopped at \/idp\/interaction\/[\s\S]*That e-mail and password[\s\S]*^# fail 1$/m],
-    ] as const) {
-      const file = join(folder, 'own.mjs');
-      await writeFile(file, compiled(text.replace(/\b3000\b/g, String(await freePort()))));
-      const args = ['--test-reporter=tap', file];
-      expect(await new Promise<string>((done) => execFile(process.execPath, args, (_error, stdout) => done(stdout)))).toMatch(isMeant);
-    }
-  });
+  const ownTests = [
+    {
+      of: 'tokens',
+      from: "from 'tenant-idp/testing'",
+      right: '{ client, user,',
+      wrong: "{ client, user: { ...user, password: 'another' },",
+      problem: /The sign-in stopped at \/idp\/interaction\/[\s\S]*That e-mail and password[\s\S]*^# fail 1$/m,
+    },
+    {
+      of: 'a page',
+      from: 'createBrowser',
+      right: '{ password: user.devPassword }',
+      wrong: "{ password: 'another' }",
+      problem: /^# fail 1$/m,
+    },
+  ] as const;
+  test.each(ownTests)(
+    'docs/embed.md: the test of $of passes, and fails for a wrong password',
+    async ({ from, right, wrong: other, problem }) => {
+      const { code = '' } = codeBlocks.find(({ code: text }) => text.includes(from) && text.includes('node:test')) ?? {};
+      expect(code).toContain(right);
+      for (const [text, isMeant] of [
+        [code, /^# pass 1$/m],
+        [code.replace(right, other), problem],
+      ] as const) {
+        const file = join(folder, 'own.mjs');
+        await writeFile(file, compiled(text.replace(/\b3000\b/g, String(await freePort()))));
+        const args = ['--test-reporter=tap', file];
+        expect(await new Promise<string>((done) => execFile(process.execPath, args, (_error, stdout) => done(stdout)))).toMatch(isMeant);
+      }
+    },
+  );
 
   test('the embed block signs in: its client gets as far as the page', async () => {
     const port = await freePort();
