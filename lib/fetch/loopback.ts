@@ -3,8 +3,8 @@
 const hostnames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * Whether a URL with this hostname is at this machine.
- * @param hostname as `URL` has it: folded, an IPv6 address in brackets.
+ * Returns whether a URL with this hostname is at this machine.
+ * @param hostname as `URL` has it: in lower case, an IPv6 address in brackets.
  * @see RFC 8252 §7.3
  * @example
  * ```ts
@@ -16,7 +16,7 @@ const hostnames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]
 export const isLoopback = (hostname: string): boolean => hostnames.has(hostname);
 
 /**
- * Whether a URL is https, or http at this machine outside production, where there is development.
+ * Returns whether a URL is https, or http at this machine outside production.
  * @example
  * ```ts
  * import { canParseUrl, type ExtensionContext, isHttpsOrLocal } from 'tenant-idp/extension';

@@ -4,8 +4,8 @@ import type { IdentityProviderOptions } from '../options/options.js';
 import type { IdentityProvider } from './identity-provider.js';
 
 /**
- * Resolves when it can serve: stores opened, keys loaded, seed applied.
- * @throws ConfigError with everything that is wrong with the options; IdpError `store_unavailable`, which names the store that is away.
+ * Creates an identity provider. Resolves when the provider can serve: stores opened, keys loaded, seed applied.
+ * @throws ConfigError with all problems of the options; IdpError `store_unavailable`, which names the unavailable store.
  * @example
  * ```ts
  * import { createServer } from 'node:http';

@@ -1,9 +1,12 @@
-/** Time until an instant in whole units, never less than one: what `Retry-After` and pages say. A caller that comes back earlier is refused again. */
+/**
+ * Returns the time until an instant in whole units, at least one, for `Retry-After` and pages. It is rounded up, because an earlier retry
+ * would be refused again.
+ */
 const unitsUntil = (instant: Date, now: () => number, unitMs: number): number =>
   Math.max(1, Math.ceil((instant.getTime() - now()) / unitMs));
 
 /**
- * Whole seconds until an instant, one at least, as `Retry-After` has them.
+ * Returns the whole seconds until an instant, at least one, for `Retry-After`.
  * @param now the time that all nodes share, which is `service.now` of the context
  * @see RFC 9110 §10.2.3
  * @example
@@ -19,7 +22,7 @@ const unitsUntil = (instant: Date, now: () => number, unitMs: number): number =>
 export const secondsUntil = (instant: Date, now: () => number): number => unitsUntil(instant, now, 1000);
 
 /**
- * Whole minutes until an instant, one at least, as pages tell people.
+ * Returns the whole minutes until an instant, at least one, for pages.
  * @param now the time that all nodes share, which is `service.now` of the context
  * @example
  * ```ts

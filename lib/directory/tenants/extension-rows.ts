@@ -1,4 +1,4 @@
-/** Rows of extensions: a collection by declaration, tenant by tenant. */
+/** Rows of extensions: the rows of a declared collection, of one tenant or of all tenants. */
 import type { Static, TObject } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Caches } from '../../store/caches/cache.js';
@@ -34,20 +34,21 @@ import { createTenantScope, type TenantScope } from './tenant-scope.js';
 
 /** Rows of the collections of all extensions. */
 export interface ExtensionData {
-  /** @throws TypeError for a collection that no extension declared. */
+  /** Returns the rows of one tenant. @throws TypeError for a collection that no extension declared. */
   rows<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
-  /** The rows of all tenants and of the instance. @throws TypeError for a collection that no extension declared. */
+  /** Returns the rows of all tenants and of the instance. @throws TypeError for a collection that no extension declared. */
   ofAllTenants<Schema extends TObject>(collection: ExtensionCollection<Schema>): RowsOfAllTenants<Static<Schema>>;
   /**
-   * Rows that every node keeps until one is written. @param index for `findAll`; the rows of a tenant by default
+   * Returns rows that each node caches until any node writes one.
+   * @param index for `findAll`. @default the index of the rows of a tenant
    * @throws TypeError for a collection that no extension declared, or that is not declared as `cached`
    */
   cached<Schema extends TObject>(collection: ExtensionCollection<Schema>, index?: string): CachedRows<Static<Schema>>;
-  /** Whether anything is to be erased with a person. */
+  /** Whether any collection has data to erase with a person. */
   readonly hasErasure: boolean;
-  /** @param person with `keepsPerson` where the user alone is gone */
+  /** Erases the data of a person, or of its user. @param person with `keepsPerson` where only the user was removed */
   erase(person: PersonRef & { readonly keepsPerson?: boolean }): Promise<void>;
-  /** By collection. */
+  /** Returns the data of a person by collection. */
   export(person: PersonRef): Promise<Readonly<Record<string, readonly object[]>>>;
   /** Removes all rows of a tenant. */
   removeTenant(tid: string): Promise<void>;
@@ -62,7 +63,7 @@ const shownRows = (collection: ExtensionCollection, rows: readonly KeptRow[]) =>
     leftOutOf(rows),
   );
 
-/** The rows, with a list of the rows that their reads leave out. */
+/** Returns the rows, with a list that collects the rows that their reads leave out. */
 function notingLeftOut<Members>(rows: ExtensionRows<Members>) {
   const leftOut: LeftOutRow[] = [];
   const noting =
@@ -75,7 +76,7 @@ function notingLeftOut<Members>(rows: ExtensionRows<Members>) {
   return { noted: { ...rows, find: noting(rows.find), range: noting(rows.range), list: noting(rows.list) }, leftOut };
 }
 
-/** The extension's own members of a row that is written. @throws IdpError `invalid_record` */
+/** Returns the extension's own members of a row to write. @throws IdpError `invalid_record` */
 function checkedMembers(collection: ExtensionCollection, given: object): object {
   const { pendingEvents: _, outbox: __, id: ___, version: ____, tid: _____, ...members } = given as Partial<KeptRow>;
   const path = wrongWritten(collection, members);
@@ -96,7 +97,7 @@ export interface ExtensionDataParts {
 /** Parts that the rows of all collections share. */
 interface Shared extends ExtensionDataParts {
   readonly declared: ReadonlyMap<string, ExtensionCollection>;
-  /** Whether the log has an event. */
+  /** Returns whether the log has an event. */
   readonly isLogged: IsLogged;
 }
 
@@ -130,7 +131,7 @@ export function createExtensionData(parts: ExtensionDataParts): ExtensionData {
 
 const storedRows = ({ store }: Shared, { name }: ExtensionCollection) => store.collection(name) as unknown as CheckedCollection<KeptRow>;
 
-/** @throws TypeError for a collection that no extension declared. */
+/** Returns the collection as it was declared. @throws TypeError for a collection that no extension declared. */
 function declaredCollection<Schema extends TObject>({ declared }: Shared, given: ExtensionCollection<Schema>): ExtensionCollection {
   const collection = given as unknown as ExtensionCollection;
   if (declared.get(given.name) !== collection) throw new TypeError(`no extension declares the collection ${given.name}`);
@@ -228,7 +229,7 @@ type EventsOfUpdate = readonly RowEvent[] | ((before: object) => readonly RowEve
 
 async function update(own: OwnRows, id: string, change: (row: object) => object, events: EventsOfUpdate = []) {
   const { shared, collection, tid, scope } = own;
-  // Events that depend on the row are those of a change that is none the second time.
+  // Events that depend on the row need no mark, because the change does nothing the second time.
   const write = typeof events === 'function' ? undefined : markedBy(own, id, events);
   const changeRow = (current: KeptRow) => {
     const before = shownOf(collection, current);
@@ -266,7 +267,7 @@ async function redact({ shared, tid, scope }: OwnRows, id: string, eventIds: rea
         }));
 }
 
-/** Rows of an index of the store, and the ids of those that cannot be read. */
+/** Returns the rows of an index of the store, and the ids of unreadable rows. */
 async function findAll(shared: Shared, collection: ExtensionCollection, where: Where, isMeant: (row: KeptRow) => boolean = () => true) {
   const all = storedRows(shared, collection).withUnreadable();
   const rows = await all.find(where);
@@ -276,11 +277,11 @@ async function findAll(shared: Shared, collection: ExtensionCollection, where: W
   };
 }
 
-/** The write of events to a row, if the request of the first event may be run again. */
+/** Returns the marked write of events to a row, if the request of the first event may run again. */
 const markedBy = ({ shared, collection }: OwnRows, id: string, [event]: readonly RowEvent[]) =>
   markedWrite(event?.by?.once, [collection.name, id], shared.isLogged);
 
-/** The row with the events in it, where the collection has events. */
+/** Returns the row with the events in it, where the collection has events. */
 function withRaised<R extends KeptRow>(
   shared: Shared,
   { name, events }: ExtensionCollection,
@@ -302,7 +303,10 @@ function withRaised<R extends KeptRow>(
   return withEvents(outboxed, ...pending);
 }
 
-/** Takes a row away; what stays carries its last events, belongs to no tenant, and goes with them. False when there is none. */
+/**
+ * Removes a row. Its remainder carries the last events, belongs to no tenant, and is removed after the events were dispatched. Returns
+ * false when there is no row.
+ */
 async function leaveRemainder(
   shared: Shared,
   collection: ExtensionCollection,
@@ -313,21 +317,24 @@ async function leaveRemainder(
   let isThere = false;
   const rows = storedRows(shared, collection);
   const remainder = await rows.withRemoved().update(id, (row) => {
-    // A row whose tenant cannot be read belongs to no tenant. The rest of a removed row can be read.
+    // A row whose tenant is malformed belongs to no tenant. The remainder of a removed row is readable.
     const isNobodys = typeof row.tid !== 'string' || (row.tid === '' && !rows.withUnreadable().isReadable(row));
     isThere = row.tid === tid || isNobodys;
     if (!isThere) return row;
     const { version, pendingEvents: raised } = row;
-    // A row that cannot be read may have anything here.
+    // An unreadable row may have any value here.
     const pendingEvents = Array.isArray(raised) ? raised.filter(isPendingEvent) : [];
-    // Even without events: if the node stops right after this, the outbox removes the rest of the row.
+    // The mark is set even without events. If the node stops right after this write, the outbox removes the remainder.
     return withRaised(shared, collection, { id, version, tid: '', pendingEvents, outbox: 'yes' }, tid, events);
   });
   if (isThere && remainder?.pendingEvents?.length === 0) await rows.remove(id, remainder.version);
   return isThere;
 }
 
-/** Puts a row in the place of a removed one, whose last events it carries on. Undefined when there is none any more, or another row has the id. */
+/**
+ * Replaces the remainder of a removed row. The new row carries its last events. Returns undefined when the remainder no longer exists, or
+ * another row has the id.
+ */
 async function replaceRemainder({ shared, collection }: OwnRows, row: KeptRow, events: readonly RowEvent[]): Promise<KeptRow | undefined> {
   let isFree = false;
   const written = await storedRows(shared, collection).update(row.id, (current) => {

@@ -6,7 +6,7 @@ import type { Attribution } from '../../events.js';
 import type { Logger } from '../../logger.js';
 import { loadSigningKeys, type SigningKeys } from './keys.js';
 
-/** Signing keys that are replaced in time. */
+/** Signing keys that rotate. */
 export interface RotatingKeys {
   /** Loads and uses the keys, and watches them from then on. @throws the errors of {@link KeyRotation.load} and `use`. */
   begin(): Promise<void>;
@@ -34,7 +34,10 @@ export interface RotatingKeysOptions {
 
 /** Milliseconds between two checks of the clock. */
 const INTERVAL_MS = 1000;
-/** Milliseconds after which the keys are loaded again without a notice, because a node may have died between a rotation and its notice. */
+/**
+ * Milliseconds after which the keys are loaded again without a notice, because a node may have died between a rotation and its notice to
+ * the other nodes.
+ */
 const RELOAD_MS = 60_000;
 
 /** Rotates keys after {@link RotatingKeys.begin}. If new keys cannot be loaded, the keys in use stay until they can. */
