@@ -6,7 +6,7 @@ import { clientOf } from '../clients/clients.js';
 import type { OurSession } from './login-context.js';
 import { tenantsAllowed } from './requirements.js';
 
-/** The parts of an authorization request that stay the same from the look-up of its account on. */
+/** The parts of an authorization request that do not change after the look-up of its account. */
 export interface AuthorizationRequest {
   readonly client: Client | undefined;
   readonly session: OurSession;
@@ -18,7 +18,7 @@ export interface AuthorizationRequest {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** Read once for the grant and for all checks of the prompts, because nearly each of them needs it. */
+/** Returns the parts. They are read once a request, because the grant and nearly all checks of the prompts need them. */
 export const authorizationRequestOf = perRequest((ctx: KoaContextWithOIDC): AuthorizationRequest => {
   const { oidc } = ctx;
   const { account, client: provided, params = {} } = oidc;
