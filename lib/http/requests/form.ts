@@ -61,7 +61,7 @@ const LONGEST_FIELD = 1024;
 /**
  * Returns a text field of a form that {@link form} read. The text is empty when the field is missing, repeated, or longer than `longest`
  * characters, so that callers parse no longer text.
- * @param longest maximum characters. Set it for a field that holds more than somebody types.
+ * @param longest maximum characters. Set it for a field that holds more than somebody types. @default 1024
  * @example
  * ```ts
  * import { type Extension, form, formField } from 'tenant-idp/extension';
@@ -82,8 +82,8 @@ export function formField(ctx: Context, name: string, longest = LONGEST_FIELD): 
 }
 
 /**
- * Returns the text that somebody typed or pasted into a field, without invisible characters. Read passwords and hidden fields with {@link formField}, which
- * changes nothing.
+ * Returns the text that somebody typed or pasted into a field, cleaned as `cleanText` does: without invisible characters, and without spaces at both ends.
+ * Read passwords and hidden fields with {@link formField}, which changes nothing.
  * @example
  * ```ts
  * import { type Extension, form, typedField } from 'tenant-idp/extension';
