@@ -1,34 +1,29 @@
 import { hash } from 'node:crypto';
 import type { ArtifactKey } from './artifact-store.js';
 
-/**
- * Ids that the service gives to clients and browsers. They are long enough to be secrets, and none of their characters has a meaning in a
- * store.
- */
+/** Ids that the service gives to clients and browsers. The ids are long enough to be secrets, and none of their characters has a meaning in a store. */
 const idPattern = /^[A-Za-z0-9_-]{20,128}$/;
 
 /** Characters of an id that name its slot. */
 export const SLOT_LENGTH = 11;
 
-/** The slot is the beginning of every id. Records whose ids begin the same can be committed together. */
+/** Returns the slot of an id: its first characters. Records whose ids have the same first characters can be committed together. */
 export const slotOf = (id: string): string => id.slice(0, SLOT_LENGTH);
 
 /**
- * Returns the key of a record; undefined for an id that the service cannot have made. Nothing is read or written for such an id.
+ * Returns the store key of a record; undefined for an id that the service cannot have made. Nothing is read or written for such an id.
  * @param slot of the record. @default the slot of the id
  */
 export function artifactKey(kind: string, id: string, slot = slotOf(id)): ArtifactKey | undefined {
   return idPattern.test(id) ? hashedKey(kind, id, slot) : undefined;
 }
 
-/**
- * Returns the key of a record that is named by any text, such as a login name or an address. Only the digest of the text reaches the store.
- */
+/** Returns the store key of a record that is named by any text, such as a login name or an address. Only the digest of the text reaches the store. */
 export function hashedKey(kind: string, name: string, slot = digest(name).slice(0, SLOT_LENGTH)): ArtifactKey {
   return `${kind}{${slot}}${digest(name)}` as ArtifactKey;
 }
 
-/** Returns whether the key belongs to a record of the kind. */
+/** Returns whether the store key belongs to a record of the kind. */
 export const isOfKind = (key: ArtifactKey, kind: string): boolean => key.startsWith(`${kind}{`);
 
 /**
@@ -53,5 +48,5 @@ export const slotOfKey = (key: ArtifactKey): string => key.slice(key.indexOf('{'
  */
 export const digestOfKey = (key: ArtifactKey): string => key.slice(key.indexOf('}') + 1);
 
-/** Returns 144 bits of SHA-256, which are enough that nobody finds another id with the same digest, and shorter than the whole. */
+/** Returns 144 bits of SHA-256. An attacker cannot find another id with the same 144 bits, and the text is shorter than the whole digest. */
 const digest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 24);

@@ -1,9 +1,9 @@
 /**
  * Stores: the two contracts that adapters keep, the records, and how the service uses stores.
  *
- * This file is the contract of the store for short-lived protocol records: sessions, grants, codes, tokens, counters, leases. The contract
- * of the store for durable records is `directory-store`. `adapters/conformance` is the executable form of both. This room also has caches
- * and the change feed, encryption (`sealer`), the shared clock, timeouts and outages.
+ * `artifact-store` is the contract of the store for short-lived protocol records: sessions, grants, codes, tokens, counters, leases.
+ * `directory-store` is the contract of the store for durable records. `adapters/conformance` is the executable form of both contracts. The
+ * folder also has caches and the change feed, encryption (`sealer`), the shared clock, timeouts and outages.
  */
 declare const keyBrand: unique symbol;
 
@@ -37,9 +37,7 @@ export type Condition = 'absent' | 'unconsumed' | { readonly version: number };
 
 export interface Put extends Omit<Artifact, 'version'> {
   readonly op: 'put';
-  /**
-   * Without a condition, the put creates or replaces. No put revives a removed key before its tombstone ends, with or without a condition.
-   */
+  /** Without a condition, the put creates or replaces. No put revives a removed artifact before its tombstone ends, with or without a condition. */
   readonly if?: Condition;
 }
 
@@ -101,7 +99,7 @@ export interface ArtifactStore {
    * it every few seconds. Absent where the store is in the process.
    */
   time?(): Promise<number>;
-  /** Rejects when the store cannot be reached. It does not say whether the store takes writes, because only a write finds that out. */
+  /** Rejects when the store cannot be reached. A resolved call does not mean that the store takes writes, because only a write finds that out. */
   health(): Promise<void>;
   close(): Promise<void>;
 }

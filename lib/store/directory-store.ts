@@ -14,8 +14,8 @@ export interface Row {
 export type Unsaved<R extends Row> = Omit<R, 'version'> & { readonly version?: number };
 
 /**
- * An index over one or more fields. A field is a path (`user.userNameKey`). A row without one of the fields is not in the index. Of an
- * array, each element is in the index. At most one field of an index may be an array.
+ * An index over one or more fields. A field is a path (`user.userNameKey`). A row without one of the fields is not in the index. If a field
+ * is an array, each element is in the index. At most one field of an index may be an array.
  */
 export interface IndexSpec {
   readonly fields: readonly string[];
@@ -51,7 +51,10 @@ export interface Position {
   readonly id: string;
 }
 
-/** A range of an index that has an order: rows by their value in the last field, and by their id where the values are equal. */
+/**
+ * A range of an index that has an order. Rows are in the order of their value in the last field; rows with the same value are in the order
+ * of their ids.
+ */
 export interface Range {
   readonly index: string;
   /** Values of all fields but the last. */
@@ -64,7 +67,7 @@ export interface Range {
   readonly prefix?: string;
   /** @default false */
   readonly descending?: boolean;
-  /** The last position that was read. Its row may have moved or been removed. */
+  /** The last position that was read. The row at this position may have moved or been removed. */
   readonly after?: Position;
   /** Maximum number of rows. */
   readonly limit: number;
@@ -76,15 +79,16 @@ export interface Collection<R extends Row> {
   find(where: Where, page?: Page): Promise<readonly R[]>;
   /** Returns rows of one range of a declared index that has an order, in that order. Refuses any other query. */
   range(range: Range): Promise<readonly R[]>;
-  /** Creates a row. @throws IdpError `conflict` when another row has the id or a unique value. The error does not say which. */
+  /** Creates a row. @throws IdpError `conflict` when another row has the id or a unique value. The error does not state which. */
   insert(row: Unsaved<R>): Promise<R>;
-  /** Creates or replaces a row by id. @throws IdpError `conflict` when another row has a unique value of it. */
+  /** Creates or replaces a row by id. @throws IdpError `conflict` when another row has a unique value of the given row. */
   put(row: Unsaved<R>): Promise<R>;
   /**
    * Updates a row by compare-and-swap: `change` gets the current row and returns the next one. `change` may run again when another write
-   * came between, so it must have no side effects. Its errors are thrown to the caller. If it returns its argument, nothing is written.
+   * came between, so it must have no side effects. Errors of `change` are thrown to the caller. If `change` returns its argument, nothing is
+   * written.
    * @returns the row after the call; undefined when there is none.
-   * @throws IdpError `conflict` when another row has a unique value of it.
+   * @throws IdpError `conflict` when another row has a unique value of the next row.
    */
   update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined>;
   /** Removes a row. Returns true when there was one. @param version the row is removed only if it still has this version */
@@ -103,7 +107,7 @@ export interface DirectoryStore {
   open(specs: readonly CollectionSpec[]): Promise<void>;
   /** Returns a collection that was opened. */
   collection<R extends Row>(name: string): Collection<R>;
-  /** Rejects when the store cannot be reached. It does not say whether the store takes writes, because only a write finds that out. */
+  /** Rejects when the store cannot be reached. A resolved call does not mean that the store takes writes, because only a write finds that out. */
   health(): Promise<void>;
   close(): Promise<void>;
 }

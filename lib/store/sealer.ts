@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:cry
 import { ConfigError, IdpError } from '../errors.js';
 import { drawBytes } from './random-bytes.js';
 
-/** Encrypts and hashes values that are stored. Each purpose has keys of its own. */
+/** Encrypts and hashes values that are stored. Each purpose has separate keys. */
 export interface Sealer {
   /**
    * Encrypts under the newest secret. The text opens only for the same purpose and record.

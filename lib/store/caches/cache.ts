@@ -31,7 +31,7 @@ export interface Caches {
   watch(collection: string, listener: () => void): void;
   /**
    * Clears the caches of a collection: on this node immediately, on other nodes within the poll interval, or once the store can be reached
-   * again. Call it after each write to the collection. It never rejects.
+   * again. Call the method after each write to the collection. The returned promise never rejects.
    */
   changed(collection: string): Promise<void>;
   /** Stops looking for changes. */

@@ -1,7 +1,7 @@
 /**
  * Caches: each node keeps the rows that it has read until a node writes their collection.
  *
- * This file is the change feed. One row counts the writes to each collection, and every node reads that row each second. `cache` keeps
+ * `changes` is the change feed. One row counts the writes to each collection, and every node reads that row each second. `cache` keeps
  * values by key, and `read-through` fills a cache from a collection.
  */
 import { isToldAlready } from '../../errors.js';
@@ -18,20 +18,21 @@ type Revisions = ChangeRecord['revisions'];
 export interface ChangeFeedOptions {
   /** Milliseconds between two reads of the counts. */
   readonly pollInterval: number;
-  /** Called for a collection that changed, on this node or another. */
+  /** Handles a change of a collection, on this node or another. */
   readonly onChange: (collection: string) => void;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
 export interface ChangeFeed {
   /**
-   * Notifies this node immediately, and the other nodes at their next read of the counts, that rows of a collection were written. Call it
-   * after the write. It never rejects, because the write is done. While the store is unavailable, the notice to the other nodes waits.
+   * Notifies this node immediately, and the other nodes at their next read of the counts, that rows of a collection were written. Call the
+   * method after the write. The returned promise never rejects, because the write is done. While the store is unavailable, the notice to the
+   * other nodes waits.
    */
   changed(collection: string): Promise<void>;
   /**
-   * Announces a write of unknown outcome, which the store may still make: to this node immediately, and to all nodes at their next read of
-   * the counts.
+   * Announces a write of unknown outcome, which the store may still make. This node is notified immediately, and all nodes at their next read
+   * of the counts.
    */
   mayHaveChanged(collection: string): void;
   close(): void;

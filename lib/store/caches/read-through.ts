@@ -3,7 +3,7 @@ import { createBounded } from './bounded.js';
 
 /** Milliseconds for which an absent key is remembered. */
 const ABSENT_TTL_MS = 1000;
-/** Maximum absent keys that are remembered. They have a small cache of their own, so that invented names push out no value. */
+/** Maximum absent keys that are remembered. Absent keys have a separate small cache, so that invented names push out no value. */
 const MAX_ABSENT = 1000;
 /** Characters of the longest absent key that is remembered, so that made-up names do not fill the memory. */
 const MAX_ABSENT_NAME = 256;
@@ -26,7 +26,7 @@ export interface ReadThroughOptions {
   readonly standsInOutage?: boolean;
 }
 
-/** @param load returns the value of a key. Its errors are thrown to the caller and not kept. */
+/** @param load returns the value of a key. Errors of `load` are thrown to the caller and not kept. */
 export function createReadThrough<V extends object>(
   load: (key: string) => Promise<V | undefined>,
   { max, ttl, standsInOutage = false }: ReadThroughOptions,

@@ -1,8 +1,9 @@
 /**
  * Outages: stores that are slow, unavailable or available again.
  *
- * This file limits the time of a call to a store, so that a request is answered in 1.5 s whatever its stores do. The exception is a request
- * in which several calls were slow before the one that hangs. `outages` logs each outage once, and `health` asks the stores on demand.
+ * `call-timeouts` limits the time of a call to a store, so that a request is answered in 1.5 s whatever its stores do. The exception is a
+ * request in which several calls were slow before the call that hangs. `outages` logs each outage once, and `health` asks the stores on
+ * demand.
  */
 import { deadlineAfter, freeTime, leave } from '../../times/free-time.js';
 

@@ -22,11 +22,11 @@ export interface HealthProblem {
 
 /** The health of the service. */
 export interface Health {
-  /** `up` while both stores are. Send no requests to a process whose health is `down`, and leave it running. */
+  /** `up` while both stores are `up`. Send no requests to a node whose health is `down`, and leave the node running. */
   readonly status: 'up' | 'down';
   readonly artifacts: StoreHealth;
   readonly directory: StoreHealth;
-  /** Problems that this process found since its start. They do not change `status`. Empty when there are none. */
+  /** Problems that this node found since its start. Problems do not change `status`. Empty when there are none. */
   readonly problems: readonly HealthProblem[];
 }
 

@@ -18,8 +18,8 @@ export interface Outage {
 }
 
 /**
- * @param probe checks reads and writes of the store, so that reads do not end the outage of a store that refuses writes. Its failures are
- * reported as failures of the store.
+ * @param probe checks reads and writes of the store, so that reads do not end the outage of a store that refuses writes. Failures of the
+ * probe are reported as failures of the store.
  */
 export function createOutage(store: string, probe: () => Promise<void>, logger: Logger): Outage {
   let began: number | undefined;

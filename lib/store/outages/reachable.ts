@@ -100,7 +100,7 @@ function reachOf(store: { readonly name: string }, callTimeouts: CallTimeouts, o
 const PROBE_TTL_MS = 5000;
 /** Milliseconds that a store may take to become available while the service starts. */
 const START_TIMEOUT_MS = 5000;
-/** Milliseconds between two attempts to open it. */
+/** Milliseconds between two attempts to open a store. */
 const PAUSE_MS = 250;
 /** Milliseconds between two checks whether a store that takes longer to open can be reached. */
 const LOOK_MS = 1000;
@@ -117,7 +117,7 @@ function healthOf(
   const probe = createWriteProbe(write);
   const answers = () => reach(() => store.health(), true);
 
-  /** Opens a store. Opening may take long, such as for building an index, but only while the store says that it is healthy. */
+  /** Opens a store. Opening may take long, such as for building an index, but only while the store reports that it is healthy. */
   async function attempt(open: () => Promise<void>, end: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const absent = new Promise<never>((_resolve, reject) => {
@@ -143,7 +143,7 @@ function healthOf(
             await sleep(PAUSE_MS);
             continue;
           }
-          // Nobody closes a store that did not open, and its checks would keep the process alive.
+          // // The service never closes a store that did not open, and the checks of the outage would keep the process alive.
           outage.close();
           throw isAway ? new StoreAwayError(kind, store.name, cause) : cause;
         }

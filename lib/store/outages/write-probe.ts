@@ -1,4 +1,4 @@
-/** Checks whether a store takes writes, because nobody can sign in over a store that only answers reads. */
+/** Checks whether a store takes writes, because nobody can sign in while the store only answers reads. */
 
 /** Milliseconds between two writes, however often callers check. */
 const INTERVAL_MS = 1000;

@@ -1,5 +1,5 @@
 /**
- * Returns whether a scope belongs to the admin API. Such scopes belong to the service's own API resource. They are granted only when a
+ * Returns whether a scope belongs to the admin API. The admin API is the service's own API resource. Scopes of the admin API are granted only when a
  * request names them, and discovery does not list them.
  * @example
  * ```ts

@@ -41,8 +41,8 @@ export interface CheckedCollection<R extends Row> extends Collection<R> {
 export interface CheckedDirectory extends DirectoryStore {
   collection<R extends Row>(name: string): CheckedCollection<R>;
   /**
-   * Calls the listener with the collection of each write of this node that leaves background work: events in a row, or the removal of a
-   * tenant.
+   * Calls the listener with the collection of each write of this node that leaves background work. Background work is the dispatch of events
+   * in a row, or the removal of a tenant.
    */
   onWork(listener: (collection: string) => void): void;
   /**
@@ -51,7 +51,7 @@ export interface CheckedDirectory extends DirectoryStore {
    * it was when it was readable.
    */
   onUncertain(listener: (collection: string) => void): void;
-  /** Returns the rows that their last read left out. Some of them are read again, because somebody may have repaired them. */
+  /** Returns the rows that their last read left out. Some of these rows are read again, because an operator may have repaired them. */
   problems(): Promise<readonly UnreadableRow[]>;
   /** Reads rows that another node found unreadable, and that {@link problems} does not name yet. */
   recall(rows: readonly SweptRow[]): Promise<void>;
@@ -60,7 +60,7 @@ export interface CheckedDirectory extends DirectoryStore {
 export interface CheckedDirectoryParts
   extends Pick<UnreadableRowsParts, 'logger'>,
     Partial<Pick<UnreadableRowsParts, 'wrongPathOfExtension'>> {
-  /** The time that all nodes share, in milliseconds since the epoch. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
 }
 
@@ -186,7 +186,8 @@ function notifyOfWork<R extends Row>({ name, workListeners }: Scope<R>): void {
 }
 
 /**
- * Returns a handler that throws the error of a write. It first notifies the listeners if the content of the row is unknown after the error.
+ * Returns a handler that throws the error of a write. If the content of the row is unknown after the error, the handler first notifies the
+ * listeners.
  */
 const rethrown =
   <R extends Row>({ name, uncertainListeners }: Scope<R>) =>

@@ -23,7 +23,7 @@ const lifetimes = inputSchema({
   idToken: seconds(lifetimeBounds.idToken),
   refreshTokenIdle: seconds(lifetimeBounds.refreshTokenIdle),
   refreshTokenAbsolute: seconds(lifetimeBounds.refreshTokenAbsolute),
-  /** 0 for public clients without proof of possession, because their retries cannot be told from replays by a thief. */
+  /** 0 for public clients without proof of possession, because their retries cannot be distinguished from replays by a thief. */
   refreshTokenGrace: seconds(lifetimeBounds.refreshTokenGrace),
   /** Lifetime of a CIBA request. A request may ask for less. */
   authenticationRequest: seconds(lifetimeBounds.authenticationRequest),
@@ -77,7 +77,7 @@ export const client = Type.Object({
   /** The scopes of the admin API that all writers of its secrets and metadata held. A client without a voucher counts. */
   vouchedBy: vouchedBy(),
 });
-/** A registered application. Its id is the `client_id`; not a UUID. */
+/** A registered application. The id of the record is the `client_id`; not a UUID. */
 export interface Client extends Shape<typeof client> {}
 
 /** A text for every language, or texts by language: `en`, `nb` … */
@@ -105,7 +105,7 @@ export const apiResourceMembers = {
   status: status(),
 };
 export const apiResource = Type.Object({ ...named, ...apiResourceMembers, secrets });
-/** An API resource. It authenticates with its id, which no client may have. The id is not a UUID. */
+/** An API resource. The API resource authenticates with its id, which no client may have. The id is not a UUID. */
 export interface ApiResource extends Shape<typeof apiResource> {}
 
 export const consent = Type.Object({
@@ -119,5 +119,5 @@ export const consent = Type.Object({
   /** Voucher of the sign-ins in which the user gave the consent. A consent without a voucher counts. */
   vouchedBy: vouchedBy(),
 });
-/** The scopes and claims that a user allowed a client. Its id is derived from both. */
+/** The scopes and claims that a user allowed a client. The id of the record is derived from the user and the client. */
 export interface Consent extends Shape<typeof consent> {}

@@ -6,13 +6,13 @@ const byOutbox = { fields: ['outbox'] } as const;
 
 const inCreation = (...within: readonly string[]) => ({ fields: [...within, 'createdAt'], order: 'instant' }) as const;
 
-/** Indexes of lists: by name, and by creation. */
+/** Returns indexes of lists: by name, and by creation. */
 const listed = (...within: readonly string[]) =>
   ({
     inOrderOfName: { fields: [...within, 'nameKey'], order: 'text' },
     inOrderOfCreation: inCreation(...within),
   }) as const;
-/** The same, of those that have a status. */
+/** Returns indexes of lists, by name and by creation, of the rows that have a status. */
 const listedByStatus = (...within: readonly string[]) =>
   ({
     ofStatusInOrderOfName: { fields: [...within, 'nameKey'], order: 'text' },

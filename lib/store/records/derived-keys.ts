@@ -45,7 +45,7 @@ export const isKeyedCollection = (collection: string): collection is KeyedCollec
 const keysOf = (collection: string, row: object): Keys | undefined =>
   isKeyedCollection(collection) ? derivations[collection](row as Members) : undefined;
 
-/** Returns the row with its derived members; the same row where it has them already. */
+/** Returns the row with its derived members; the same row if the row has them already. */
 export function withKeys<R extends Omit<Row, 'version'>>(collection: string, row: R): R {
   const keys = keysOf(collection, row);
   if (keys === undefined || hasKeys(keys, row)) return row;
@@ -55,8 +55,10 @@ export function withKeys<R extends Omit<Row, 'version'>>(collection: string, row
 }
 
 /**
- * Returns the row with its derived members, including the key of the user name. Keys of user names are unique, but two stored names can get the same key when
- * the comparison changes. So only a write of the name and the completion of keys derive that key. A write of other members leaves it unchanged.
+ * Returns the row with its derived members, including the sort key of the user name. Sort keys of user names are unique, but two stored names can get the
+ * same sort key when the comparison changes. So only a write of the name and the completion of sort keys derive that key. A write of other members leaves
+ * it
+ * unchanged.
  */
 export function withEveryKey<R extends Omit<Row, 'version'>>(collection: string, row: R): R {
   const keyed = withKeys(collection, row);

@@ -7,7 +7,7 @@ import type { Sealer } from '../sealer.js';
 
 /** A kind of short-lived record. Ids are secrets, so only their digests reach the store. Values are encrypted. */
 export interface ArtifactKind {
-  /** The extension's name, a dot, and a name of its own: `notes.links`. */
+  /** The extension's name, a dot, and a name that the extension chooses: `notes.links`. */
   readonly name: string;
   /** Seconds after which a record reads as absent, unless its `put` has a shorter lifetime. */
   readonly lifetimeSeconds: number;
@@ -34,15 +34,15 @@ export interface PutArtifact {
 /** The records of a kind. */
 export interface ExtensionArtifacts {
   /**
-   * Creates a record. Returns false, and writes nothing, when there is a record with this id, taken or not, or when the grant has ended.
+   * Creates a record. Returns false, and writes nothing, when there is a record with this id, used or not, or when the grant has ended.
    * @param value JSON.
    */
   put(id: string, value: unknown, options?: PutArtifact): Promise<boolean>;
   read(id: string): Promise<unknown>;
   /**
-   * Updates the value by compare-and-swap: `change` may run again when another write came between. Its argument is undefined where there is
-   * no record. If it returns its argument or undefined, nothing is written. With `lifetimeSeconds`, the record expires after so many
-   * seconds from now; otherwise its end does not change.
+   * Updates the value by compare-and-swap: `change` may run again when another write came between. The argument of `change` is undefined when
+   * there is no record. If `change` returns its argument or undefined, nothing is written. With `lifetimeSeconds`, the record expires after so
+   * many seconds from now; otherwise the expiry does not change.
    * @returns the value after the call; undefined also for a record that was taken or removed, because no update revives it.
    */
   update(id: string, change: (value: unknown) => unknown, options?: PutArtifact): Promise<unknown>;
@@ -51,7 +51,7 @@ export interface ExtensionArtifacts {
    * @throws TypeError where the kind is not `once`.
    */
   take(id: string): Promise<unknown>;
-  /** Removes the record. Its id can be used again once the record would have expired. */
+  /** Removes the record. The id of the record can be used again once the record would have expired. */
   remove(id: string): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export const putAtOf = (artifact: Pick<Artifact, 'key' | 'value'>): Date | undef
 
 export interface ExtensionArtifactsParts {
   readonly artifacts: ArtifactStore;
-  /** The time that cut-offs are compared with, in milliseconds since the epoch. */
+  /** Returns the time with which cut-offs are compared, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly sealer: Sealer;
   /** Returns whether the sign-ins of an account at that time have been cut off since. */

@@ -28,8 +28,8 @@ export const tenant = Type.Object({
   ...tenantMembers,
   branding: Type.Optional(typed<Branding>(branding)),
   /**
-   * The normalized name, by which names of tenants are compared. It is unique, and each write of the name sets it. Rows of another program
-   * lack it until their names change.
+   * The normalized name, by which names of tenants are compared. The normalized name is unique, and each write of the name sets it. Rows of
+   * another program have no normalized name until their names change.
    */
   uniqueName: Type.Optional(Type.String()),
   status: status(),
@@ -41,7 +41,7 @@ export interface Tenant extends Shape<typeof tenant> {}
 /** Members of a subsidiary that callers write. */
 export const subsidiaryMembers = { name: line(), organisationNumber: Type.Optional(line()) };
 export const subsidiary = Type.Object({ ...named, tid: Type.String(), ...subsidiaryMembers });
-/** An organisation of a tenant. It gives `orgid`, `orgin` and `company_name` to the persons assigned to it. */
+/** An organisation of a tenant. The subsidiary gives `orgid`, `orgin` and `company_name` to the persons assigned to it. */
 export interface Subsidiary extends Shape<typeof subsidiary> {}
 
 /** Maximum entries of a list in one request. A record that has more keeps them. */
@@ -63,5 +63,5 @@ export interface Group extends Shape<typeof group> {}
 /** Members of a permission that callers write. */
 export const permissionMembers = { name: line(), description: Type.Optional(line(1000)) };
 export const permission = Type.Object({ ...named, ...permissionMembers });
-/** A permission. Its id is the value of the claim `perm`; not a UUID. */
+/** A permission. The id of the record is the value of the claim `perm`; not a UUID. */
 export interface Permission extends Shape<typeof permission> {}

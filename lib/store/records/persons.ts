@@ -11,7 +11,7 @@ const identity = {
 const externalIdentity = Type.Object({
   ...identity,
   vouchedBy: vouchedBy(),
-  /** Whether the holder of the identity confirmed that the account is theirs. It vouches for no privileges. */
+  /** Whether the holder of the identity confirmed that the account is theirs. The confirmation vouches for no privileges. */
   isAcknowledged: Type.Optional(Type.Literal(true)),
 });
 export interface ExternalIdentity extends Shape<typeof externalIdentity> {}
@@ -32,7 +32,7 @@ const credentialVoucher = Type.Object({
   revision: Type.String(),
   vouchedBy: typed<Voucher>(voucher),
 });
-/** Voucher of a credential that a user set in a sign-in or by a mailed link, if the voucher of that sign-in or link has limits. */
+/** Voucher of a credential that a user set in a sign-in or by a mailed link. Recorded only if the voucher of that sign-in or link has limits. */
 export interface CredentialVoucher extends Shape<typeof credentialVoucher> {}
 
 const sparedSession = Type.Object({
@@ -40,7 +40,7 @@ const sparedSession = Type.Object({
   session: Type.String(),
   /** Instant of the cut-off. A later cut-off ends this session too. */
   notBefore: Type.Date(),
-  /** Instant of the previous cut-off. The session must be newer than it. */
+  /** Instant of the previous cut-off. The session must be newer than the previous cut-off. */
   before: Type.Optional(Type.Date()),
   /** Id of the cause of the cut-off, so that a second call for the same cause changes nothing. */
   cause: Type.String(),
@@ -61,9 +61,9 @@ const newPassword = Type.Object({
 export interface NewPassword extends Shape<typeof newPassword> {}
 
 const mailedLink = {
-  /** Number of the link, which grows with each link that replaces another. */
+  /** Number of the mailed link, which grows with each link that replaces another. */
   serial: Type.Integer(),
-  /** The request that the link answers. The same request gets the same link. */
+  /** The request that the mailed link answers. The same request gets the same link. */
   requestId: Type.String(),
   /** The delivery that mails the link, by the id that its data has. Another delivery of the same request mails nothing. */
   mailing: Type.Optional(Type.String()),
@@ -78,7 +78,7 @@ export interface MailedLink extends Shape<typeof mailedLinkForm> {}
 
 const passwordReset = Type.Object({
   ...mailedLink,
-  /** Voucher of the administrator who had the link sent. If the user asked for it, the voucher of the address. */
+  /** Voucher of the administrator who had the reset link sent. If the user requested the link, the voucher of the address. */
   vouchedBy: vouchedBy(),
   /** The sign-in that the request was made in. */
   uid: Type.Optional(Type.String()),
@@ -88,34 +88,34 @@ export interface PasswordReset extends Shape<typeof passwordReset> {}
 const emailProof = Type.Object({
   ...mailedLink,
   address: Type.String(),
-  /** Proof of the sign-in that asked for the address, if there was one. The link is invalid after that sign-in is revoked. */
+  /** Proof of the sign-in that requested the address, if there was one. The link is invalid after that sign-in is revoked. */
   askedWith: Type.Optional(Type.Object({ at: Type.Integer(), credentials: Type.String() })),
-  /** The address that was proven when another was asked for. A mail notified it, with a link that stops the change. */
+  /** The address that was proven when another address was requested. A mail notified the proven address, with a link that stops the change. */
   former: Type.Optional(Type.String()),
-  /** Instant at which that link stopped the change. */
+  /** Instant at which the link in the notice stopped the change. */
   stoppedAt: Type.Optional(Type.Date()),
-  /** Voucher of the sign-in that asked for the address. @default all */
+  /** Voucher of the sign-in that requested the address. @default all */
   vouchedBy: vouchedBy(),
 });
 export interface EmailProof extends Shape<typeof emailProof> {}
 
 const userInvitation = Type.Object({
   id: Type.String(),
-  /** Number of the link, which grows with each link that replaces another. */
+  /** Number of the invitation link, which grows with each link that replaces another. */
   serial: Type.Integer(),
   expiresAt: Type.Date(),
-  /** Whether the link is sent to the person's address. */
+  /** Whether the invitation link is sent to the person's address. */
   send: Type.Boolean(),
-  /** Number of times that somebody else fetched the link. A link that was fetched proves no address. */
+  /** Number of times that a caller other than the user fetched the invitation link. A link that was fetched proves no address. */
   fetches: Type.Optional(Type.Integer()),
-  /** The delivery that mails the link, by the id that its data has. */
+  /** The delivery that mails the invitation link, by the id that its data has. */
   mailing: Type.Optional(Type.String()),
-  /** The request that had the link sent again, as `WriteOnce` names it. */
+  /** The request that had the invitation link sent again, as `WriteOnce` names the request. */
   once: Type.Optional(Type.String()),
-  /** Voucher for the privileges that all administrators who made, sent or saw the link held. */
+  /** Voucher for the privileges that all administrators who made, sent or saw the invitation link held. */
   vouchedBy: vouchedBy(),
 });
-/** The invitation of a user that can be accepted, and the link of it that is valid. */
+/** The invitation of a user that can be accepted, and the valid invitation link. */
 export interface UserInvitation extends Shape<typeof userInvitation> {}
 
 const acceptedInvitation = Type.Object({
@@ -176,9 +176,9 @@ const user = Type.Object({
   invitation: Type.Optional(typed<UserInvitation>(userInvitation)),
   /** The acceptance that made the user active. */
   accepted: Type.Optional(typed<AcceptedInvitation>(acceptedInvitation)),
-  /** The password that replaced another one most recently. */
+  /** The most recent password that replaced a password. */
   newPassword: Type.Optional(typed<NewPassword>(newPassword)),
-  /** The link that resets the password. Only the newest link is valid. */
+  /** The reset link of the password. Only the newest link is valid. */
   passwordReset: Type.Optional(typed<PasswordReset>(passwordReset)),
   /** The link that proves an e-mail address. Only the newest link is valid. */
   emailProof: Type.Optional(typed<EmailProof>(emailProof)),
@@ -252,7 +252,7 @@ export const invitation = Type.Object({
   link: Type.Boolean(),
   /** The language of the invitation's mail and pages. */
   locale: Type.Optional(Type.String()),
-  /** Whether the link is sent to the person's address. */
+  /** Whether the invitation link is sent to the person's address. */
   send: Type.Boolean(),
   /** The status in the person's document when it was last compared. */
   status: oneOf('pending', 'accepted', 'revoked'),
@@ -272,5 +272,8 @@ export const credential = Type.Object({
   /** The serial of the {@link NewPassword} that the hash came from; absent for the first password. */
   serial: Type.Optional(Type.Integer()),
 });
-/** The password of a user. Its id is the user's id, or the id of an acceptance under way. The admin API never writes it. */
+/**
+ * The password of a user. The id of the record is the user's id, or the id of an acceptance under way. The admin API never writes a
+ * credential.
+ */
 export interface Credential extends Shape<typeof credential> {}

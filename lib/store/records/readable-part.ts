@@ -24,7 +24,7 @@ const blanks: readonly unknown[] = [
   ...[undefined, '', false, 0, [], {}, new Date(0)],
   ...['disabled', 'revoked', 'own', 'reference', 'minimal', 'first', 'tenant', 'dead'],
 ];
-/** Voucher that covers nothing. It also replaces a malformed voucher, because an absent voucher counts as the operator's. */
+/** Voucher that covers nothing. This voucher also replaces a malformed voucher, because an absent voucher counts as the operator's. */
 export const NOTHING: Voucher = { by: 'tenant', tids: [], permissionIds: [] };
 const ofVoucher = /^.*?\/(?:vouchedBy|\w+VouchedBy)(?=\/|$)/;
 /** Maximum malformed parts of one row that are replaced. */
@@ -60,7 +60,7 @@ export function readablePartOf<R extends Row>(
 
 const isWithin = (path: string, pointer: string): boolean => path === pointer || path.startsWith(`${pointer}/`);
 
-/** Returns the value with another part at the pointer. Undefined takes the part away. */
+/** Returns the value with another part at the pointer. An undefined part is removed. */
 function withPart<T>(value: T, pointer: string, part: unknown): T {
   const [name = '', ...rest] = pointer.slice(1).split('/');
   const key = name.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -1,6 +1,6 @@
 /**
- * Removed rows that still carry events. Their remainder has only the id and the events. For all callers except the dispatcher of events,
- * the row does not exist and its id is free. The dispatcher removes the remainder after it has dispatched the events.
+ * Removed rows that still carry events. The remainder of a removed row has only the id and the events. For all callers except the
+ * dispatcher of events, the row does not exist and its id is free. The dispatcher removes the remainder after it has dispatched the events.
  */
 
 import { IdpError } from '../../errors.js';
@@ -60,9 +60,7 @@ async function findKeptPage<R extends Row>(
   }
 }
 
-/**
- * Returns the rows of a range that pass the filter. It reads further rows in place of the rows that are left out, as {@link findKept} does.
- */
+/** Returns the rows of a range that pass the filter. Reads further rows in place of the rows that are left out, as {@link findKept} does. */
 export async function rangeKept<R extends Row>(
   rows: Pick<Collection<R>, 'range'>,
   range: Range,

@@ -1,8 +1,8 @@
 /**
  * Records: what each durable collection holds.
  *
- * A record has one schema, in the file of its subject: `persons`, `organisations`, `clients`, `service-records`. Its type, and the check of its stored rows,
- * follow from the schema (`shape`). Forms of input pick members of it. This file has the checks of all collections.
+ * A record has one schema, in the file of its subject: `persons`, `organisations`, `clients`, `service-records`. The type of the record, and the check of
+ * its stored rows, follow from the schema (`shape`). Forms of input pick members of the schema. `row-checks` has the checks of all collections.
  */
 import { type TObject, Type } from '@sinclair/typebox';
 import { apiResource, client, consent } from './clients.js';

@@ -1,7 +1,11 @@
 /**
- * A slow sweep over all records. It finds unreadable records that nobody reads, records that refer to a record that does not exist, and
- * records that an index misses, so that `health()` names them. One node at a time reads a bounded number of rows a minute. The position and
- * the rows that were found are in the store, so another node or a restart continues there.
+ * A slow sweep over all records, so that `health()` names damaged records which nobody reads:
+ * - unreadable records,
+ * - records that refer to a record that does not exist,
+ * - records that an index misses.
+ *
+ * One node at a time reads a bounded number of rows a minute. The position and the rows that were found are in the store, so another node or
+ * a restart continues there.
  */
 import { type Round, type Rounds, rounds, type WorkProblem } from '../../background/rounds.js';
 import type { Lease } from '../../background/tenure.js';
@@ -27,7 +31,7 @@ export interface RowSweep {
 /** The problem of a readable row. */
 export interface ProblemOfRow {
   readonly code: 'reference_missing' | 'record_not_indexed';
-  /** A JSON Pointer to the reference, or to the member that the index is over. */
+  /** A JSON Pointer to the reference, or to the indexed member. */
   readonly path: string;
 }
 
@@ -40,7 +44,7 @@ export interface RowSweepParts {
   /** Returns the problem of a readable row. @default undefined for every row */
   readonly problemOf?: (collection: string, row: Row) => Promise<ProblemOfRow | undefined>;
   readonly lease: Lease;
-  /** The time that all nodes share, in milliseconds since the epoch. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly logger: Pick<Logger, 'error'>;
   /** Milliseconds between two rounds. @default 12 000 */
@@ -60,7 +64,7 @@ const ROWS = 200;
 const READS = 40;
 /** Rows of each kind that are remembered. */
 const REMEMBERED = 200;
-/** Remembered rows that one round reads again, because somebody may have repaired or removed them. */
+/** Remembered rows that one round reads again, because an operator may have repaired or removed them. */
 const READ_AGAIN = 20;
 
 /** Position at which the next round begins. Undefined after the last row. */

@@ -9,24 +9,24 @@ export const storedSigningKey = Type.Object({
   kid: Type.String(),
   alg: oneOf('RS256', 'ES256'),
   /**
-   * State of the key. `next`: announced. `active`: signs. `retiring`: no longer signs, and still verifies its signatures. A removed key has
-   * no record.
+   * State of the signing key. `next`: announced. `active`: signs. `retiring`: no longer signs, and still verifies its signatures. A removed
+   * signing key has no record.
    */
   state: oneOf('next', 'active', 'retiring'),
   /** The private key, a JWK, encrypted. */
   sealed: Type.String(),
-  /** Instant at which the key was made and announced. */
+  /** Instant at which the signing key was made and announced. */
   announcedAt: Type.Date(),
   activatedAt: Type.Optional(Type.Date()),
   retiredAt: Type.Optional(Type.Date()),
-  /** Instant at which a retiring key is to be removed. */
+  /** Instant at which a retiring signing key is to be removed. */
   removeAt: Type.Optional(Type.Date()),
 });
-/** A signing key. It is published in each of its states, in addition to the keys of the other algorithm. */
+/** A signing key. The service publishes the signing key in each of its states, in addition to the signing keys of the other algorithm. */
 export interface StoredSigningKey extends Shape<typeof storedSigningKey> {}
 
 const isAnything = () => true;
-/** Signing needs this one row, so its readers check each key and each event separately. */
+/** Signing needs this one row, so its readers check each signing key and each event separately. */
 export const keyRing = Type.Object({
   ...row,
   createdAt: checked(stored.createdAt, isAnything),
@@ -36,7 +36,10 @@ export const keyRing = Type.Object({
   /** `yes` while {@link pendingEvents} has any, for the index. */
   outbox: checked(outboxed.outbox, isAnything),
 });
-/** All signing keys and the events of their rotations. They are one document, so that each reader sees one state of all. One row. */
+/**
+ * All signing keys and the events of their rotations. Signing keys are in one document, so that each reader sees one state of all of them.
+ * The collection has one row.
+ */
 export interface KeyRing extends Shape<typeof keyRing> {}
 
 export const eventRecord = Type.Object({
@@ -49,7 +52,7 @@ export const eventRecord = Type.Object({
   /** Instant at which the dispatch of the event was given up, because a listener failed too often. */
   parkedAt: Type.Optional(Type.Date()),
 });
-/** An event in the one order that every reader follows. Its id is its number: 16 digits, without a gap. */
+/** An event in the one order that every reader follows. The id of the record is the event's number: 16 digits, without a gap. */
 export interface EventRecord extends Shape<typeof eventRecord> {}
 
 export const delivery = Type.Object({
@@ -62,7 +65,7 @@ export const delivery = Type.Object({
   /** State of the delivery. `dead`: given up. */
   state: oneOf('waiting', 'dead'),
   attempts: Type.Integer(),
-  /** Instant at which the next attempt may begin; for a dead delivery, at which it is removed. */
+  /** Instant at which the next attempt may begin. For a dead delivery, the instant at which it is removed. */
   due: Type.Date(),
   /** The reason why the last attempt failed. */
   problem: Type.Optional(Type.String()),
@@ -72,7 +75,7 @@ export interface Delivery extends Shape<typeof delivery> {}
 
 export const seedRecord = Type.Object({
   ...row,
-  /** The record's id. It differs from the id in the seed if somebody else had made a record of that name. */
+  /** The record's id. The id differs from the id in the seed if a record of that name existed already. */
   recordId: Type.String(),
   /** The record's `createdAt`, which distinguishes it from a later record with the same id. */
   recordCreatedAt: Type.Optional(Type.Date()),
@@ -80,14 +83,14 @@ export const seedRecord = Type.Object({
   madeAt: Type.Optional(Type.Date()),
   values: Type.Array(Type.Object({ field: Type.String(), digest: Type.String() })),
   items: Type.Array(Type.Object({ field: Type.String(), item: Type.String(), isInSeed: Type.Boolean() })),
-  /** Whether somebody else made the record, and a seed found it. */
+  /** Whether the record existed already, and a seed found it. */
   isFound: Type.Optional(Type.Literal(true)),
   /** In the row `origin`: records existed before the ledger did, so an absent record may have been removed. */
   isAfterRecords: Type.Optional(Type.Boolean()),
 });
 /**
  * The changes that seeds made to one record, so that no seed makes them again. `values` keeps a digest of each value that a seed gave. `items`
- * keeps the things that a seed gives once: a scope, a group's id, a secret's hash. One row, named `origin`, says how the ledger began.
+ * keeps the things that a seed gives once: a scope, a group's id, a secret's hash. One row, named `origin`, states how the ledger began.
  */
 export interface SeedRecord extends Shape<typeof seedRecord> {}
 
@@ -97,13 +100,13 @@ export const removal = Type.Object({
   /** The actor of the removal, as the event names it. */
   by: typed<Pick<PendingEvent, 'actor' | 'act' | 'requestId'>>(data()),
 });
-/** A tenant that was removed, until all its data is removed. Its id is the tenant's id. */
+/** A tenant that was removed, until all its data is removed. The id of the record is the tenant's id. */
 export interface Removal extends Shape<typeof removal> {}
 
 export const removedUser = Type.Object({ ...row, sealed: Type.Optional(Type.Array(Type.String())) });
 /**
- * The id of a removed user. The row's id is a keyed hash of the user's id, and the row has nothing else. The row with the id `keys` has the keys of the
- * hashes, encrypted.
+ * The id of a removed user. The row's id is a keyed hash of the user's id, and the row has nothing else. The row with the id `keys` has the
+ * hash keys, encrypted.
  */
 export interface RemovedUser extends Shape<typeof removedUser> {}
 
@@ -114,7 +117,7 @@ export interface SweptRow extends Shape<typeof sweptRow> {}
 export const upkeepRecord = Type.Object({
   ...row,
   done: Type.Integer(),
-  /** The keys, encrypted. Only in the row `keys of national ids`. */
+  /** The hash keys, encrypted. Only in the row `keys of national ids`. */
   sealed: Type.Optional(Type.Array(Type.String())),
   /** Only in the row `sweep of records`. */
   sweep: Type.Optional(

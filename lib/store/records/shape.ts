@@ -1,8 +1,10 @@
 /**
- * Shapes of records. A record has one schema; its type (`Shape`) and the check of its stored rows (`checkOf`) follow from it. Forms of input pick members of it.
+ * Shapes of records. A record has one schema; its type (`Shape`) and the check of its stored rows (`checkOf`) follow from it. Forms of input pick members
+ * of it.
  *
- * A check finds rows that an administrator, a restore or another program damaged. It compares the form of each member: a text may be longer than input allows,
- * because a stored text may be older than a rule. Checks are plain functions, so nothing is compiled at start.
+ * A check finds rows that an administrator, a restore or another program damaged. The check compares the form of each member. A text may be longer than
+ * input
+ * allows, because a stored text may be older than a rule. Checks are plain functions, so nothing is compiled at start.
  */
 import { isDate } from 'node:util/types';
 import {
@@ -38,14 +40,14 @@ type ShapeOfMembers<Members extends TProperties> = {
   readonly [Name in keyof Members as Members[Name] extends MayBeAbsent ? Name : never]?: Shape<Members[Name]>;
 };
 
-/** The schema of a part whose type has a name of its own. */
+/** Returns the schema of a part whose type has a name. */
 export const typed = <T>(schema: TSchema) => Type.Unsafe<T>(schema);
 
-/** The schema of one of these texts. */
+/** Returns the schema of a text that is one of these values. */
 export const oneOf = <const Values extends readonly string[]>(...values: Values) =>
   Type.Unsafe<Values[number]>(Type.Union(values.map((value) => Type.Literal(value))));
 
-/** The schema of members by any name, such as members for plugins. */
+/** Returns the schema of members by any name, such as members for plugins. */
 export const data = () => Type.Record(Type.String(), Type.Unknown());
 
 /** Returns a JSON Pointer to the first malformed part of a value: empty for the value itself, undefined for a sound value. */
@@ -56,7 +58,7 @@ type Members = Readonly<Record<string, unknown>>;
 /** @see RFC 6901 §3 */
 const pointerTo = (name: string, within: string): string => `/${referenceToken(name)}${within}`.slice(0, 200);
 
-/** Returns a pointer to the first malformed member, each of which has a check of its own. */
+/** Returns a pointer to the first malformed member. Each member has a separate check. */
 export function firstWrongMember(checks: Readonly<Record<string, Check>>, value: Members): string | undefined {
   for (const name in checks) {
     const within = checks[name]?.(value[name]);
@@ -74,7 +76,7 @@ function firstWrong(check: Check, parts: readonly unknown[] | Members): string |
   return undefined;
 }
 
-/** Maximum lengths, larger than those of any value that the services write. A larger row delays every reader. */
+/** Maximum lengths of texts and lists, larger than any value that the services write. A larger row delays every reader. */
 const TEXT_LENGTH = 65_536;
 const LIST_LENGTH = 100_000;
 /** Maximum characters and members in a value of plugins and metadata. */
@@ -128,7 +130,7 @@ const STORED = Symbol('check of the stored value');
 export const checked = <Schema extends TSchema>(schema: Schema, holds: (value: unknown) => boolean): Schema =>
   Object.assign({ ...schema }, { [STORED]: when(holds) });
 
-/** The schema of members by any name, of which the named ones are lists of texts. */
+/** Returns the schema of members by any name, of which the named ones are lists of texts. */
 export const dataWithTexts = (...names: readonly string[]) => {
   const lists = Object.fromEntries(names.map((name) => [name, optional(listOf(text))]));
   const check: Check = (value) => anyMembers(value) ?? firstWrongMember(lists, value as Members);

@@ -1,4 +1,4 @@
-/** Unreadable rows: malformed rows of the store. Each row is logged once, and remembered for `health()` until somebody repairs it. */
+/** Unreadable rows: malformed rows of the store. Each row is logged once, and remembered for `health()` until an operator repairs it. */
 import { inspect } from 'node:util';
 import type { DirectoryStore, Row } from '../directory-store.js';
 import { hasOutbox } from './collections.js';
@@ -40,7 +40,7 @@ export class UnreadableRows {
   readonly #store: DirectoryStore;
   readonly #logger: Logger;
   readonly #wrongPathOfExtension: WrongPath;
-  /** By collection and id. */
+  /** Unreadable rows, by collection and id. */
   readonly #unreadable = new Map<string, UnreadableRow>();
   // A store in this process returns the same object at each read, so the check of a row runs once.
   readonly #sound = new WeakSet<Row>();

@@ -1,8 +1,8 @@
 /**
  * The time of the artifact store, which all nodes share. `store-time` converts the instants of its records.
  *
- * This file measures the difference between the clock of this node and the clock of the store every ten seconds. If the clock of the node
- * is set in between, the difference is corrected immediately. A node whose clock is too far off neither reads nor writes records.
+ * `clock` measures the difference between the clock of this node and the clock of the store every ten seconds. If the clock of the node is
+ * set in between, the difference is corrected immediately. A node whose clock is too far off neither reads nor writes records.
  */
 import { UnavailableError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
@@ -107,8 +107,8 @@ interface Measured {
 }
 
 /**
- * Returns by how much this node's clock was set since the measurement, by comparison with the steady clock; 0 for less than the noise of
- * the clocks.
+ * Returns by how much this node's clock was set since the measurement, by comparison with the steady clock. Returns 0 for a change that is
+ * smaller than the noise of the clocks.
  */
 function movedSince({ wall, steady }: Measured): number {
   const moved = Date.now() - wall - (performance.now() - steady);

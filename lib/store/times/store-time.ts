@@ -4,16 +4,16 @@ import { createStoreClock } from './clock.js';
 
 export interface StoreInTime {
   readonly store: ArtifactStore;
-  /** The time that all nodes share, in milliseconds since the epoch. It orders the writes of different nodes. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. The writes of different nodes are ordered by this time. */
   readonly now: () => number;
 }
 
-/** Returns a store in this process, whose time is the time of the process. */
+/** Returns a store in this process, whose time is the clock of the process. */
 export const inOwnTime = (store: ArtifactStore): StoreInTime => ({ store, now: () => Date.now() });
 
 /**
- * Returns an artifact store whose records carry the store's time, whatever the clock of the node says. Instants are converted in both
- * directions. While the clocks agree, records pass unchanged. A store without a clock of its own is returned unchanged.
+ * Returns an artifact store whose records carry the store's time, whatever the node's clock shows. Instants are converted in both
+ * directions. While the clocks agree, records pass unchanged. A store without a clock is returned unchanged.
  * @throws UnavailableError `clock_skewed` from the calls that read or write records.
  */
 export function inStoreTime(store: ArtifactStore, logger: Logger): StoreInTime {
