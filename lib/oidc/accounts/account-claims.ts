@@ -13,7 +13,7 @@ const none: ReadonlySet<string> = new Set();
 
 /** Claims of tokens and userinfo, for callers without a token. */
 export function createAccountClaims(parts: OidcParts, accounts: Accounts, findClient: FindClient): AccountClaims {
-  /** Returns the viewer if it is a pairwise client. All others see user ids. */
+  /** Returns the viewer if the viewer is a pairwise client. Other viewers see user ids. */
   const pairwiseClient = (viewer: Caller | undefined): Awaitable<Client | undefined> =>
     isClient(viewer) && viewer.metadata.subject_type === 'pairwise' ? findClient(viewer.id) : undefined;
   return {
@@ -26,7 +26,7 @@ export function createAccountClaims(parts: OidcParts, accounts: Accounts, findCl
       const sub = subOf(user);
       const login = signIn && { sub, ...signIn, sessionEndsAt: sessionEnd(parts.options.lifetimes, signIn.authTime) };
       const claims = await accounts.claimsOf(account, target, none, { client, login, names });
-      // `oid` is included if it is asked for by name, even if other callers do not get it.
+      // `oid` is included if the request names it, even if other callers do not get `oid`.
       const all = { ...claims, sub: identifierOf(parts, client, sub), oid: identifierOf(parts, client, user.id) };
       return Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
     },

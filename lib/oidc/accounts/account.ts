@@ -1,9 +1,13 @@
 /**
- * Accounts in the protocol: `accountId` is the `oid`, and `sub` is stored with the grant.
+ * Claims of an account for a client. In the protocol, `accountId` is the `oid`, and `sub` is stored with the grant.
  *
- * This file holds the claims of an account for a client. Its neighbours hold the sign-in that a grant asserts (`login-context`), its `sub` (`subject`), the
- * accounts that a sign-in can select (`linked-accounts`), the settled parts of an authorization request, the requirements of its sign-in (`requirements`),
- * hints, and offline access.
+ * Other files of this folder:
+ * - `login-context`: the sign-in that a grant asserts
+ * - `subject`: the `sub` of a grant
+ * - `linked-accounts`: the accounts that a sign-in can select
+ * - `authorization-request`: the settled parts of an authorization request
+ * - `requirements`: the requirements of a request for its sign-in
+ * - `hints` and `offline-access`
  */
 import type { Account, Client, KoaContextWithOIDC } from 'oidc-provider';
 import { type Awaitable, onceThere } from '../../awaitable.js';
@@ -31,7 +35,9 @@ export interface FoundByToken {
 /** Accounts as oidc-provider asks for them: `accountId` is the `oid`. */
 export interface Accounts {
   find(ctx: KoaContextWithOIDC, oid: string, token?: FoundByToken): Promise<Account | undefined>;
-  /** Returns the account of an `oid`, usable or not. Reads it once for each request, and returns a promise only for that read. */
+  /**
+   * Returns the account of an `oid`, whether the account is usable or not. Reads the account once for each request. Returns a promise only for that read.
+   */
   load(ctx: object, oid: string): Awaitable<DirectoryAccount | undefined>;
   /** Returns the account of an `oid`, if a session or grant of this sign-in may continue. */
   loadUsable(
@@ -51,7 +57,7 @@ export interface Accounts {
     /** API resources that the request names. */
     resources?: readonly string[],
   ): Promise<DirectoryAccount | undefined>;
-  /** Returns the claims of an account for a target: those of the scopes, and those of the protocol itself. */
+  /** Returns the claims of an account for a target: the claims of the scopes, and the claims that the protocol itself makes. */
   claimsOf(
     account: DirectoryAccount,
     use: ClaimTarget,
@@ -66,7 +72,7 @@ export interface ClaimsRequest {
   /** Context of the request. Tokens of one request share the data that plugins load. */
   readonly ctx?: object;
   readonly client?: Client | undefined;
-  /** Record of the caller. @default the client's */
+  /** Record of the caller. @default the client's record */
   readonly record?: object | undefined;
   readonly login?: PinnedLogin | undefined;
   /** Names of claims that the request asks for by name. */
@@ -94,7 +100,7 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
 
   const mayMint = createSilentCheck(parts);
 
-  /** Whether the impersonator can still sign in and may still impersonate. Otherwise the impersonation ends. */
+  /** Returns whether the impersonator can still sign in and may still impersonate. Otherwise the impersonation ends. */
   const mayAct = async (ctx: object, oid: string, login: Acted): Promise<boolean> => {
     const { act, impersonation, authTime, owner, idp, used } = login;
     if (act === undefined) return true;
@@ -132,7 +138,7 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
       const { client, route, params, session: here } = ctx.oidc;
       const login = token && loginOfToken(parts, ctx, token);
       const scopes = token?.scope?.split(' ') ?? [];
-      // The prompts decide whether the session is the right one, and strong enough.
+      // The prompts decide whether the session has the right account, and whether its sign-in is strong enough.
       const account = await (token && client
         ? route === 'token'
           ? this.loadMintable(ctx, oid, login, client, scopes, [...namesOf(token.resource), ...namesOf(params?.resource)])
@@ -187,7 +193,7 @@ function protocolClaims(
   };
 }
 
-/** Returns the sign-in that a token came of. */
+/** Returns the sign-in of the grant that a token belongs to. */
 const loginOfToken = (
   { adapters }: OidcParts,
   ctx: KoaContextWithOIDC,
@@ -195,7 +201,7 @@ const loginOfToken = (
 ): PinnedLogin | undefined =>
   grantId === undefined ? undefined : (adapters.peekGrant(ctx, grantId) as unknown as OurGrant | undefined)?.login;
 
-/** Returns the claims that oidc-provider asks for. An ID token that comes with an access token has no claims of the scopes. */
+/** Returns the claims for oidc-provider. An ID token that comes with an access token has no claims of the scopes. */
 function claimsForProvider(
   { claims: resolver }: OidcParts,
   claimsOf: Accounts['claimsOf'],
@@ -223,16 +229,16 @@ interface Acted {
   readonly authTime: number | undefined;
 }
 
-/** Whether people of the account's tenant may still sign in to the client. */
+/** Returns whether users of the account's tenant may still sign in to the client. */
 function maySignInTo(client: Client, { tenant }: DirectoryAccount): boolean {
   const record = clientOf(client);
   return !record || isOfTenants(record, tenant.id);
 }
 
-/** Whether the caller may know the tenant. */
+/** Returns whether the caller may know the tenant. */
 const isOfTenants = (caller: Partial<Caller> | undefined, tid: string): boolean => caller?.allowedTenants?.includes(tid) ?? true;
 
-/** Returns look-ups that hide other tenants: no claim can tell a caller about a tenant that it may not know. */
+/** Returns look-ups that hide other tenants, so that no claim reveals a tenant that the caller may not know. */
 const lookupsOf = ({ accounts }: Directory, { person }: DirectoryAccount, caller: Partial<Caller> | undefined): ClaimLookups => ({
   subsidiary: () => accounts.subsidiary(person),
   groups: () => accounts.groups(person),

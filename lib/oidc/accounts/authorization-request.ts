@@ -18,7 +18,7 @@ export interface AuthorizationRequest {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the parts. They are read once a request, because the grant and nearly all checks of the prompts need them. */
+/** Returns the parts. The parts are read once a request, because the grant and nearly all checks of the prompts need them. */
 export const authorizationRequestOf = perRequest((ctx: KoaContextWithOIDC): AuthorizationRequest => {
   const { oidc } = ctx;
   const { account, client: provided, params = {} } = oidc;

@@ -9,7 +9,7 @@ export function scopesOfClaims({ declarations }: Claims, names: readonly string[
   return [...new Set(declarations.filter(({ name }) => names.includes(name)).map(({ scope }) => scope))];
 }
 
-/** Returns those of the requested claims that the client could have by a scope, and those that the protocol issues in any case. */
+/** Returns the requested claims that the client could have by a scope, and the requested claims that the protocol always issues. */
 export function claimsAllowed({ declarations }: Claims, client: Client, asked: readonly string[]): ReadonlySet<string> {
   const { allowedScopes } = client;
   return new Set(asked.filter((name) => scopesOfClaims({ declarations }, [name]).every((scope) => allowedScopes.includes(scope))));

@@ -14,8 +14,12 @@ export interface BegunSignIn {
 }
 
 /**
- * Whether a session or a grant of the sign-in may continue for the account: the account and the owner of the credential are usable, and the means of the sign-in
- * still covers the privileges of the account. An administrator of a tenant may have vouched for the means before the account got a privilege.
+ * Returns whether a session or a grant of the sign-in may continue for the account. All of these have to hold:
+ * - The account is usable.
+ * - The account of the used credential is usable.
+ * - The means of the sign-in still covers the privileges of the account.
+ *
+ * An administrator of a tenant may have vouched for the means before the account got a privilege.
  */
 export function goesOn(
   { directory, logger }: Pick<OidcParts, 'directory' | 'logger'>,
@@ -26,7 +30,7 @@ export function goesOn(
   const { id } = account.person.user;
   const owner = ownerOf(id, signIn);
   if (!isUsable(account, authTime === undefined ? undefined : new Date(authTime * 1000), owner, session)) return false;
-  // An impersonation rests on the means of the impersonator, which are judged for the impersonator's account.
+  // An impersonation rests on the means of the impersonator. The means is judged for the impersonator's account.
   if (act) return true;
   return onceThere(directory.means.goesOn({ idp, used, owner }, account), (may) => {
     if (!may) logger.info({ reason: 'unconfirmed', tenant: account.tenant.id, user: id, idp }, 'sign-in not continued');

@@ -3,7 +3,7 @@ import { identifierOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { sessionOf } from './login-context.js';
 
-/** Whether an ID token is about this account. Linked accounts share `sub`, so `oid` decides. @default the session's account */
+/** Returns whether an ID token is about this account. Linked accounts share `sub`, so `oid` decides. @default the session's account */
 export function isHintOf(
   parts: OidcParts,
   ctx: KoaContextWithOIDC,

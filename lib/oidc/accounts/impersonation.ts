@@ -1,5 +1,5 @@
 /**
- * Rules of all impersonations, whichever extension began them, and `impersonation: 'refuse'` of clients and API resources, which get no token of an
+ * Rules of all impersonations, whichever extension began the impersonation. Clients and API resources with `impersonation: 'refuse'` get no token of an
  * impersonated user.
  */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
@@ -17,11 +17,11 @@ interface Wanted {
   readonly audiences: Iterable<string>;
 }
 
-/** Whether the client or API resource refuses the sign-in. */
+/** Returns whether the client or API resource refuses the sign-in. */
 export const refusesImpersonation = (caller: Caller | undefined, login: Pick<PinnedLogin, 'act'> | undefined): boolean =>
   login?.act !== undefined && caller?.impersonation === 'refuse';
 
-/** Whether the client or an API resource refuses a token of the sign-in now. */
+/** Returns whether the client or an API resource refuses a token of the sign-in now. */
 export const isRefused = (
   directory: Pick<Directory, 'apiResources'>,
   login: Pick<PinnedLogin, 'act'> | undefined,

@@ -6,8 +6,13 @@ import type { OurSession } from './login-context.js';
 import { isAllowedMethod, ofSession } from './requirements.js';
 
 /**
- * Returns the accounts that the sign-in opens, the current account first. A linked account is among them if it has the `sub` that the sign-in proved, it is
- * usable, its tenant allows the method, and its account link counts. Other requirements of the tenant are checked after the switch.
+ * Returns the accounts that the sign-in opens, the current account first. A linked account is among them if:
+ * - the account has the `sub` that the sign-in proved,
+ * - the account is usable,
+ * - the tenant of the account allows the method, and
+ * - the account link counts.
+ *
+ * Other requirements of the tenant are checked after the switch.
  */
 export async function reachableAccounts(parts: Pick<OidcParts, 'directory' | 'logger'>, session: OurSession): Promise<readonly Account[]> {
   const { accounts, means } = parts.directory;
@@ -39,7 +44,7 @@ interface OfAccount {
   readonly provenAt?: Readonly<Record<string, number>> | undefined;
 }
 
-/** Returns the members of a sign-in for another account that it opens. The owner of the credential stays the same. */
+/** Returns the members of a sign-in for another account that the sign-in opens. The owner of the credential stays the same. */
 export const signInAs = (
   signIn: OfAccount,
   account: Account,
@@ -49,8 +54,8 @@ export const signInAs = (
 };
 
 /**
- * Returns the `amr` of a sign-in for an account. `mfa` from a provider of one tenant counts in that tenant alone. A second factor of this service, which
- * has its time in `provenAt`, counts in every tenant.
+ * Returns the `amr` of a sign-in for an account. `mfa` from a provider of one tenant counts in that tenant alone. A second factor of this service has its
+ * time in `provenAt`, and counts in every tenant.
  */
 export function amrFor({ tenant }: Account, { amr = [], mfaIn, provenAt }: OfAccount): string[] {
   if (mfaIn === undefined) return [...amr];

@@ -26,12 +26,12 @@ export interface PinnedLogin extends LoginContext {
   readonly impersonation?: string;
   /** End of the sign-in, in seconds since the epoch. No token outlives it. */
   readonly endsAt?: number;
-  /** `false`: the client gets no refresh token, whatever a host configured. */
+  /** `false`: the client gets no refresh token, even if `configure` of the host allows one. */
   readonly offline?: false;
 }
 
 export type OurSession = Session & SessionExtras;
-/** A grant of ours. `sid` is that of the client's ID tokens: the client is notified if the grant ends before its session. */
+/** A grant of the service. `sid` is the `sid` of the client's ID tokens: the client is notified if the grant ends before its session. */
 export type OurGrant = Grant & { login: PinnedLogin; sid?: string };
 
 /** A grant, as the store has it. */
@@ -68,7 +68,7 @@ export function sessionNameOf({ uid }: { readonly uid?: string | undefined }): s
 
 export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.session as OurSession;
 
-/** Replaces the extra members of the session by those of a new sign-in. */
+/** Replaces the extra members of the session by the members of a new sign-in. */
 export function startSignIn(session: OurSession, login: Omit<SessionExtras, 'signIn' | 'actsAs' | 'provenAt' | 'grants'>): void {
   const begun = { ...login, signIn: createSalt(), actsAs: undefined, provenAt: undefined };
   for (const member of [...signInMembers, 'aside'] as const) Object.assign(session, { [member]: begun[member] });
@@ -82,7 +82,7 @@ export interface LaterProofs {
   readonly provenAt: Readonly<Record<string, number>>;
 }
 
-/** Adds proofs to the sign-in that they were given for. Does nothing if the session has another sign-in. */
+/** Adds proofs to the sign-in for which the user gave the proofs. Does nothing if the session has another sign-in. */
 export function strengthenSignIn(session: OurSession, { oid, loginTs, provenAt }: LaterProofs): void {
   if (session.accountId !== oid || session.loginTs !== loginTs) return;
   session.amr = [...new Set([...(session.amr ?? []), ...Object.keys(provenAt)])];
@@ -116,7 +116,7 @@ export function loginOfSession(session: OurSession, sub: string, lifetimes: Reso
   };
 }
 
-/** Maximum grants that a session remembers. Older ones expire by themselves. */
+/** Maximum grants that a session remembers. Older grants expire by themselves. */
 const MAX_GRANTS = 200;
 
 /** Adds a grant to the grants that logout ends. */

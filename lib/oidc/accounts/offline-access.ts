@@ -1,6 +1,10 @@
 /**
- * Offline access: which sign-ins give a refresh token, and how long their grants last. A client gets a refresh token if it was granted `offline_access`, is
- * registered for refreshes, and the sign-in may be used while the user is away.
+ * Offline access: which sign-ins give a refresh token, and how long their grants last.
+ *
+ * A client gets a refresh token if:
+ * - the client was granted `offline_access`,
+ * - the client is registered for refreshes, and
+ * - the sign-in may be used while the user is away.
  * @see OpenID Connect Core 1.0 §11
  */
 import type { Client } from 'oidc-provider';
@@ -12,7 +16,7 @@ import type { PinnedLogin } from './login-context.js';
 export const getsRefreshToken = (client: Client, scopes: readonly string[]): boolean =>
   client.grantTypeAllowed('refresh_token') && scopes.includes('offline_access');
 
-/** Whether the sign-in may be used offline: not with `act`, and not with `offline: false`, whatever a host configured. */
+/** Returns whether the sign-in may be used offline. A sign-in with `act` or `offline: false` may not, whatever a host configured. */
 export const mayBeOffline = ({ act, offline }: { readonly act?: unknown; readonly offline?: false | undefined }): boolean =>
   act === undefined && offline !== false;
 

@@ -16,7 +16,7 @@ export function createRequestClaims(resolver: ClaimResolver): (ctx: object | und
   };
 }
 
-/** Whether two subjects are the same. Plugins see the scopes, so a token with other scopes has another subject. */
+/** Returns whether two subjects are the same. Plugins see the scopes, so a token with other scopes has another subject. */
 const isSame = (one: ClaimSubject, other: ClaimSubject): boolean =>
   one.person === other.person &&
   one.client === other.client &&

@@ -1,6 +1,6 @@
 /**
- * Requirements of requests, tenants and extensions for a sign-in. If the sign-in of a browser lacks one, its page is shown
- * (`authorize/requirement-prompts`). If the sign-in of a grant lacks one, the grant gives no tokens, because no page can be shown.
+ * Requirements of requests, tenants and extensions for a sign-in. If the sign-in of a browser does not meet a requirement, the page of the requirement is
+ * shown (`authorize/requirement-prompts`). If the sign-in of a grant does not, the grant gives no tokens, because no page can be shown.
  */
 
 import { type AcrValues, parseAcrValues } from '../../acr-values.js';
@@ -40,7 +40,7 @@ export const ofSession = (session: OurSession): KnownSignIn & { readonly authTim
   session: sessionNameOf(session),
 });
 
-/** Whether the tenant allows the method of the sign-in. */
+/** Returns whether the tenant allows the method of the sign-in. */
 export const isAllowedMethod = ({ tenant: { signIn } }: Account, signedIn: KnownSignIn): boolean =>
   signIn?.methods === undefined || signIn.methods.some((name) => namesOf(signedIn).includes(name));
 
@@ -48,11 +48,11 @@ export const isAllowedMethod = ({ tenant: { signIn } }: Account, signedIn: Known
 const namesOf = ({ idp = 'local', method }: KnownSignIn): readonly string[] =>
   idp === 'local' ? [method ?? 'password'] : [idp, ...(method === undefined ? [] : [method])];
 
-/** Whether the sign-in used the method or provider that `idp:` in `acr_values` names. */
+/** Returns whether the sign-in used the method or provider that `idp:` in `acr_values` names. */
 export const isAskedMethod = (asked: string | undefined, signedIn: KnownSignIn): boolean =>
   asked === undefined || (signedIn.idp ?? 'local') === asked || namesOf(signedIn).includes(asked);
 
-/** Whether a demand applies, by the tenant or the request. */
+/** Checks by demand: each returns whether the tenant or the request makes the demand. */
 const stands: Readonly<Record<Demand, (account: Account, acr: AcrValues) => boolean>> = {
   mfa: ({ tenant }, acr) => acr.mfa || tenant.signIn?.requireMfa === true,
   impersonate: (_, acr) => acr.impersonate !== false,
@@ -63,13 +63,16 @@ const isProven: Readonly<Record<Demand, (signIn: KnownSignIn) => boolean>> = {
   impersonate: ({ act }) => act !== undefined,
 };
 
-/** Whether the sign-in satisfies the tenant's current policy, as far as its record says. */
+/** Returns whether the sign-in satisfies the tenant's current policy, as far as its record says. */
 export const isStrongEnough = (account: Account, signIn: KnownSignIn): boolean =>
   isAllowedMethod(account, signIn) && (!stands.mfa(account, nothingAsked) || isProven.mfa(signIn));
 
 const nothingAsked = parseAcrValues(undefined);
 
-/** Returns what the requirement says of a sign-in, immediately if it can. The service itself judges the demand that the requirement serves. */
+/**
+ * Returns how the requirement judges a sign-in, without a promise if `check` returns none. The service itself judges the demand that the requirement
+ * serves.
+ */
 export function judge(
   { serves, check }: Requirement,
   account: Account,
@@ -89,7 +92,7 @@ export function judge(
   });
 }
 
-/** Whether a sign-in satisfies all of the requirements. */
+/** Returns whether a sign-in satisfies all of the requirements. */
 function meetsAll(
   [requirement, ...others]: readonly Requirement[],
   account: Account,
@@ -108,16 +111,16 @@ const silentOf = ({ offers }: Pick<OidcDependencies, 'offers'>): readonly Requir
 const servingMfa = ({ offers }: Pick<OidcDependencies, 'offers'>): readonly Requirement[] =>
   offers.requirements().filter(({ serves }) => serves === 'mfa');
 
-/** Maximum milliseconds of all requirements of a sign-in. */
+/** Maximum milliseconds that all requirements of a sign-in may take together. */
 const JUDGING_MS = 5000;
 
 /** Returns a request for checks that depend on the account alone. */
 export const lastingAsk = (client: Client): Ask => ({ client, scopes: ['openid'], parameters: {}, acr: nothingAsked, isSilent: false });
 
 /**
- * Returns whether a sign-in is complete: no requirement of the account is open. Only a complete sign-in may act as the person.
- * @param client the application that the person signs in to. @default the service itself
- * @throws UnavailableError `requirements_unavailable` where a requirement throws, or takes longer than five seconds
+ * Returns whether a sign-in is complete: no requirement of the account is open. Only a complete sign-in may use the account.
+ * @param client the client that the user signs in to. @default the service itself
+ * @throws UnavailableError `requirements_unavailable` if a requirement throws, or takes longer than five seconds
  */
 export type IsComplete = (account: Account, signIn: KnownSignIn & { readonly authTime: number }, client?: Client) => Promise<boolean>;
 
@@ -164,7 +167,8 @@ export const createSufficient =
 export const createMayChange =
   ({ offers }: Pick<OidcDependencies, 'offers'>): ExtensionSignIn['mayChange'] =>
   async (signIn) => {
-    // The child signed in with its own credential before the account link. It may change nothing of the parent.
+    // The user of the child account signed in with its own credential before the account link. Therefore the sign-in may change nothing of the parent
+    // account.
     if (signIn.owner !== credentialOwner(signIn.account.person.user)) return false;
     const [requirement] = servingMfa({ offers });
     return (await requirement?.mayChange?.(signIn.account, signIn)) ?? true;
@@ -177,7 +181,7 @@ export interface SilentMint {
   readonly scopes: readonly string[];
 }
 
-/** Whether tokens may be issued from a grant without a page. */
+/** Returns whether tokens may be issued from a grant without a page. */
 export const createSilentCheck =
   (parts: Pick<OidcDependencies, 'offers'>) =>
   ({ client, account, login, scopes }: SilentMint): Awaitable<boolean> => {
@@ -185,12 +189,12 @@ export const createSilentCheck =
     return meetsAll(silentOf(parts), account, login, ask);
   };
 
-/** Returns the tenants whose users may sign in: those of the client, narrowed by `tenant:`. Undefined: all. */
+/** Returns the tenants whose users may sign in: the tenants of the client, narrowed by `tenant:`. Undefined: all tenants. */
 export function tenantsAllowed(ofClient: readonly string[] | undefined, { tenant }: AcrValues): readonly string[] | undefined {
   if (tenant === undefined) return ofClient;
   return ofClient === undefined || ofClient.includes(tenant) ? [tenant] : [];
 }
 
-/** Whether a sign-in that is held to one tenant may answer a request. @param tids from {@link tenantsAllowed} */
+/** Returns whether a sign-in that is held to one tenant may answer a request. @param tids from {@link tenantsAllowed} */
 export const mayAnswer = ({ heldTo }: { readonly heldTo?: string | undefined }, tids: readonly string[] | undefined): boolean =>
   heldTo === undefined || (tids?.length === 1 && tids[0] === heldTo);

@@ -4,8 +4,8 @@ import type { OidcParts } from '../context.js';
 type ResourceIndicators = NonNullable<NonNullable<Configuration['features']>['resourceIndicators']>;
 
 /**
- * Resource indicators: `resource` is the id of an API resource, unless the host says otherwise. Its scopes are always those of the directory. @see RFC 8707
- * §2
+ * Returns the settings of resource indicators. `resource` is the id of an API resource, unless the host configures another meaning. The scopes of an API
+ * resource are always the scopes of the directory. @see RFC 8707 §2
  */
 export function resourceIndicators({ options, directory }: OidcParts): ResourceIndicators {
   const { resourceIndicators: given } = options.features;

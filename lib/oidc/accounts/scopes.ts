@@ -11,16 +11,16 @@ import type { OidcParts } from '../context.js';
 /** Scopes of the service. API scopes are data, which change while the service runs. */
 export interface Scopes {
   /**
-   * Loads the current scopes for the other methods in the same request. Returns a promise only if they have to be read. A failed load does not throw here.
-   * `known`, `held` and `audiences` throw it, so that requests without scopes still succeed.
+   * Loads the current scopes for the other methods in the same request. Returns a promise only if the scopes have to be read. A failed load does not throw
+   * here. `known`, `held` and `audiences` throw it, so that requests without scopes still succeed.
    */
   prepare(ctx: object): Promise<void> | undefined;
-  /** Returns the current identity and API scopes. Returns a promise only if they have to be read. */
+  /** Returns the current identity and API scopes. Returns a promise only if the scopes have to be read. */
   now(): ReadonlySet<string> | Promise<ReadonlySet<string>>;
   /** Returns the identity and API scopes. */
   known(ctx: object): ReadonlySet<string>;
   isApiScope(ctx: object, scope: string): boolean;
-  /** Returns those of the granted scopes that still exist and that the client may still have. */
+  /** Returns the granted scopes that still exist and that the client may still have. */
   held(ctx: object, client: Client, scopes: readonly string[]): string[];
   /** Returns the API resources that own any of the scopes. */
   audiences(ctx: object, scope: string | undefined): readonly string[];
@@ -75,11 +75,11 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
   };
 }
 
-/** Whether a client may be granted a scope. Its grant types decide about `offline_access`. */
+/** Returns whether a client may be granted a scope. The client's grant types decide about `offline_access`. */
 const isGrantable = (scope: string, allowed: readonly string[], known: ReadonlySet<string>): boolean =>
   known.has(scope) && (allowed.includes(scope) || scope === 'offline_access');
 
-/** @throws InvalidScope for an unknown scope, or one that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */
+/** @throws InvalidScope for an unknown scope, or for a scope that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */
 export function checkScopes(
   asked: readonly string[],
   client: Pick<Client, 'allowedScopes' | 'vouchedBy'>,
@@ -102,7 +102,7 @@ export function checkScopes(
 
 const none: ApiScopes = new Map();
 
-/** Returns the description of each scope: that of its claims, or of its API resource. */
+/** Returns the description of each scope: the description of its claims, or of its API resource. */
 export async function describeScopes(directory: Directory, { declarations }: ClaimResolver): Promise<ReadonlyMap<string, ScopeWords>> {
   const claims = new Map<string, string>();
   for (const { scope, description } of declarations)

@@ -4,11 +4,11 @@ import { type Account, subOf } from '../../directory/index.js';
 import type { Accounts } from './account.js';
 import { currentRequest, type OurGrant, type PinnedLogin, pinnedLogin } from './login-context.js';
 
-/** Returns the `sub` that the sign-in stored, whatever was linked later. For a grant of a host, which stored none, returns the account's. */
+/** Returns the `sub` that the sign-in stored, even if accounts were linked later. A grant of a host stores no `sub`: returns the account's `sub`. */
 export const subjectOf = (account: Account, login: Pick<PinnedLogin, 'sub'> | undefined): string =>
   login?.sub ?? subOf(account.person.user);
 
-/** Returns the `sub` of the request's grant. Without one (for a logout token), returns that of the session's grant for the client. */
+/** Returns the `sub` of the request's grant. Without a grant (for a logout token), returns the `sub` of the session's grant for the client. */
 export async function subjectForClient(
   accounts: Accounts,
   ctx: KoaContextWithOIDC | undefined,
