@@ -18,7 +18,7 @@ const random = (length: number): string => drawText(Math.ceil((length * 3) / 4))
 export const createId = (kind: TaggedKind, neighbour?: string): string =>
   `${neighbour === undefined ? random(SLOT_LENGTH) : slotOf(neighbour)}${tagOf(kind)}${random(RANDOM)}`;
 
-/** Returns the refresh token that follows. It is the same for every retry, so the grace period needs no stored token. */
+/** Returns the refresh token that follows. Every retry derives the same token, so the grace period needs no stored token. */
 export const successorOf = (refreshToken: string, key: Buffer): string =>
   `${slotOf(refreshToken)}${tagOf('RefreshToken')}${createHmac('sha256', key).update(refreshToken).digest('base64url').slice(0, RANDOM)}`;
 
@@ -53,8 +53,8 @@ export function keyOf(kind: string, id: string): ArtifactKey | undefined {
 const grantKeys = new LRUCache<string, ArtifactKey>({ max: 1000 });
 
 /**
- * Returns the key of a grant. Each request needs it several times. The id of a grant is not a credential, so it may be cached; ids of tokens are, and must
- * not be.
+ * Returns the key of a grant. Each request needs the key several times. The id of a grant is not a credential, so the id may be cached. Ids of tokens are
+ * credentials, and must not be cached.
  */
 function grantKey(id: string): ArtifactKey | undefined {
   const key = grantKeys.get(id) ?? artifactKey('Grant', id);

@@ -1,4 +1,4 @@
-/** Answers to requests whose write lost, because a concurrent request wrote first. */
+/** Answers to requests whose write lost against a concurrent request. */
 import { errors } from 'oidc-provider';
 import { isOfKind } from '../../store/artifact-key.js';
 import type { ArtifactKey } from '../../store/artifact-store.js';
@@ -10,7 +10,7 @@ export class LostWrite extends Error {
   }
 }
 
-/** Whether the session ended during a request that has its own answer. The session stays ended. */
+/** Returns whether the session ended during a request that has its own answer. The session stays ended. */
 export const isOfEndedSession = (error: unknown): boolean => error instanceof LostWrite && isOfKind(error.key, 'Session');
 
 /** The OAuth error, by the step that the request was about to take. */

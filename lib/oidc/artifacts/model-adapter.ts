@@ -1,8 +1,8 @@
 /**
- * Artifacts: oidc-provider's models as records of the artifact store.
+ * Artifacts: oidc-provider's models as records of the artifact store. This file holds the adapter for oidc-provider's configuration.
  *
- * A request reads and writes through one `unit-of-work`, which commits before the response is made. An id names its kind and its slot without I/O (`ids`),
- * and a stored record holds nothing that can be replayed (`stored-form`). This file is the adapter for oidc-provider's configuration.
+ * A request reads and writes through one `unit-of-work`, which commits before the response is made. An id names its kind and its slot without I/O (`ids`).
+ * A stored record holds nothing that can be replayed (`stored-form`).
  */
 import Provider, { type Adapter, type AdapterPayload, type KoaContextWithOIDC } from 'oidc-provider';
 import { slotOfKey } from '../../store/artifact-key.js';
@@ -34,9 +34,9 @@ export interface ModelAdapterOptions {
 
 /** Adapters of oidc-provider over an artifact store: one class for all models. */
 export interface ModelAdapters {
-  /** Adapter factory for oidc-provider's configuration. */
+  /** Returns the adapter of a model, for oidc-provider's configuration. */
   readonly factory: (model: string) => Adapter;
-  /** Returns the unit of work of a request. `undefined` gets a new one, which the caller commits. */
+  /** Returns the unit of work of a request. For `undefined`, returns a new unit of work, which the calling code commits. */
   unitOf(ctx: object | undefined): UnitOfWork;
   readonly tokens: TokenRecords;
   /** Returns the grant of a token, if the request has read it already. */
@@ -59,7 +59,7 @@ export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters
   };
 }
 
-/** Maximum seconds that the `iat` of a DPoP proof may be ahead of the clock. oidc-provider remembers a proof from its use on, and not from its `iat` on. */
+/** Maximum seconds that the `iat` of a DPoP proof may be ahead of the clock. oidc-provider remembers a proof from its use on, not from its `iat` on. */
 const PROOF_AHEAD_SECONDS = 300;
 
 class ModelAdapter implements Adapter {
@@ -67,7 +67,7 @@ class ModelAdapter implements Adapter {
   readonly #row: Model;
   readonly #options: ModelAdapterOptions;
   readonly #unitOf: (ctx: object | undefined) => UnitOfWork;
-  /** Values that a request recorded as used. The retried request brings the same proof, which is no replay. @see RFC 9449 §11.1 */
+  /** Values that a request recorded as used. A retried request has the same proof, which is no replay. @see RFC 9449 §11.1 */
   readonly #usedBy = perRequest(() => new Set<string>());
   /** The session as the request last wrote it, and the version that the write replaced. */
   readonly #written = new WeakMap<UnitOfWork, { readonly value: string; readonly version: number }>();
@@ -103,7 +103,7 @@ class ModelAdapter implements Adapter {
     return artifact.consumedAt === undefined ? payload : this.#spent(payload, artifact, unit, ctx);
   }
 
-  /** Finds a session by its uid. A caller that knows only the uid does not get the identifier. */
+  /** Finds a session by its uid. Code that knows only the uid does not get the identifier. */
   findByUid(uid: string): Promise<AdapterPayload | undefined> {
     return this.#find(uid);
   }
@@ -182,7 +182,7 @@ class ModelAdapter implements Adapter {
     return keyOf(this.#model, this.#isSession ? (partsOfSessionId(id)?.uid ?? id) : id);
   }
 
-  /** Returns the links to records that this request will read next. They are read in the same round trip. */
+  /** Returns the store links to records that this request will read next. These records are read in the same round trip. */
   #follow(ctx: KoaContextWithOIDC | undefined): readonly string[] {
     if (this.#isSession) {
       const { client_id: clientId } = ctx?.query ?? {};
@@ -199,7 +199,7 @@ class ModelAdapter implements Adapter {
     return key ? [key] : [];
   }
 
-  /** Answers the use of a one-time record that was used before: a retry, or a replay, which ends the whole grant. */
+  /** Answers the use of a one-time record that was used before. The use is a retry or a replay. A replay ends the whole grant. */
   async #spent(
     payload: AdapterPayload,
     artifact: Artifact,
@@ -218,7 +218,7 @@ class ModelAdapter implements Adapter {
 
   #putSession(write: Put, payload: SessionPayload, unit: UnitOfWork): void {
     const before = unit.peek(write.key);
-    // oidc-provider is not told what an earlier write of this request was merged with. For it, its own write is the state.
+    // oidc-provider does not know the record with which an earlier write of this request was merged. oidc-provider regards its own write as the state.
     const own = this.#written.get(unit);
     if (before && !own && isFresh(before, write)) return;
     const next: Put = { ...write, links: grantLinks(payload, write.key), if: before ? { version: before.version } : 'absent' };
@@ -229,7 +229,7 @@ class ModelAdapter implements Adapter {
     unit.put(put, (fresh) => mergeSessions(base, next, fresh));
   }
 
-  /** Inserts the record immediately if it is absent. A check and a later write would let two requests through. @see RFC 7523 §3 */
+  /** Inserts the record immediately if the record is absent. A check and a later write would let two requests through. @see RFC 7523 §3 */
   async #use(id: string, write: Put, ctx: KoaContextWithOIDC | undefined): Promise<void> {
     if (ctx && this.#usedBy(ctx).has(id)) return;
     const unit = new UnitOfWork(this.#options.artifacts);
@@ -246,7 +246,7 @@ class ModelAdapter implements Adapter {
 
 const grantLinkOf = (clientId: string): string => `grant:${clientId}`;
 
-/** Returns the grants of a session's clients, by client. Links stay in the slot. The grant of a pairwise client has its own slot. */
+/** Returns the grants of a session's clients, by client. A store link stays in its slot, and the grant of a pairwise client has its own slot. */
 function grantLinks({ authorizations = {} }: SessionPayload, session: ArtifactKey): Record<string, ArtifactKey> {
   const links: Record<string, ArtifactKey> = {};
   for (const [clientId, { grantId }] of Object.entries(authorizations)) {
@@ -256,7 +256,7 @@ function grantLinks({ authorizations = {} }: SessionPayload, session: ArtifactKe
   return links;
 }
 
-/** Whether a write would move the end of the record by less than a twentieth of its life, and change nothing else. */
+/** Returns whether a write would move the end of the record by less than a twentieth of its life, and change nothing else. */
 const isFresh = (before: Artifact, next: Put): boolean =>
   next.expiresAt - before.expiresAt < (next.expiresAt - nodeTime()) / 20 &&
   next.expiresAt >= before.expiresAt &&

@@ -2,7 +2,7 @@
 
 /** Storage of a model's records. */
 export interface Model {
-  /** Character in its ids that names the kind. Without one, oidc-provider makes the ids. */
+  /** Character in the ids of the model that names the kind. Without a tag, oidc-provider makes the ids. */
   readonly tag?: string;
   /** Name of the form of a stored record. */
   readonly form?: 'session' | 'pushed request' | 'interaction';
@@ -10,7 +10,7 @@ export interface Model {
   readonly ofGrant?: true;
   /** Whether the record is listed and ended by account. */
   readonly ofAccount?: true;
-  /** Records that are needed next. They are read in the same round trip. */
+  /** Records that are needed next, and are read in the same round trip. */
   readonly follow: readonly ('grant' | 'successor')[];
   /**
    * `new`: under an id that does not exist. `at once`: the same, before the request continues. `merged`: with concurrent writes of other requests. `if
@@ -19,9 +19,14 @@ export interface Model {
   readonly write?: 'new' | 'at once' | 'merged' | 'if unknown';
   /** Rules of a record that can be used once. */
   readonly spent?: {
-    /** Minimum time for which the use is remembered. Absent: until the record's own end. */
+    /** Minimum time for which the use is remembered. Absent: until the end of the record. */
     readonly remembered?: 'spentCode' | 'spentRequest';
-    /** Effect of a second use: it ends the grant, or is a retry within the grace period. Absent: it is refused as used. */
+    /**
+     * Effect of a second use:
+     * - `ends`: the second use ends the grant.
+     * - `retries`: the second use is a retry within the grace period.
+     * - Absent: the second use is refused as used.
+     */
     readonly again?: 'ends' | 'retries';
   };
 }

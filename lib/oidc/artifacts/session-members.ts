@@ -1,16 +1,16 @@
-/** Members that the service adds to oidc-provider's session. One list, by which they are stored, begun and ended. */
+/** Members that the service adds to oidc-provider's session. The same list stores, begins and ends the members. */
 import type { LoginContext } from '../../claims/contract.js';
 import type { Proof } from '../../directory/index.js';
 import type { SessionGrant } from './session-merge.js';
 
-/** Members of one sign-in. They end with it. */
+/** Members of one sign-in, which end with the sign-in. */
 interface SignInMembers {
   /** `sub` at the time of the sign-in. A later account link counts from the next sign-in on. */
   sub?: string;
   idp?: string;
   /** As in `SignIn`. Present only if a tenant's administrator vouched for the means when the sign-in began. */
   used?: string;
-  /** Id of the user whose credential was used, if that is not the account: the parent, or the impersonator. */
+  /** Id of the user whose credential was used, if that user is not the account: the parent account, or the impersonator. */
   owner?: string;
   /** Id of the tenant of the provider that sent `mfa`. `mfa` is in `amr` only for accounts of this tenant. */
   mfaIn?: string;

@@ -21,7 +21,7 @@ export interface SessionPayload {
 }
 
 /**
- * Merges the writes of two concurrent requests of one session: keeps what each added. Returns undefined if the session has ended, or has become another
+ * Merges the writes of two concurrent requests of one session: keeps what each request added. Returns undefined if the session has ended, or has another
  * sign-in that this request does not know. A late write never restores what a logout removed.
  */
 export function mergeSessions(base: Artifact | undefined, ours: Put, theirs: Artifact | undefined): Put | undefined {

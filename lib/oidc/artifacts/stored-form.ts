@@ -21,14 +21,14 @@ const digest = (secret: string): string => hash('sha256', secret, 'base64url');
 export function createStoredForm(sealer: Sealer, resumeUrl: (uid: string) => string): StoredForm {
   return {
     encode(model, id, payload) {
-      // The key and the record's own end hold these members. Members that are set to undefined would make JSON several times slower.
+      // The store key and the end of the record hold these members. Members that are set to undefined would make JSON several times slower.
       const { jti: _, kind: __, exp: ___, ...members } = payload;
       const record: Json = members;
       // Only a token that ends with its session needs this member.
       if (record.sessionUid !== undefined && !payload.expiresWithSession) record.sessionUid = undefined;
       const { form } = modelOf(model);
       if (form === 'session') {
-        // Removes them so that an unchanged session has the same text.
+        // Removes these members so that an unchanged session has the same text.
         record.uid = record.iat = undefined;
         record.secretHash = digest(partsOfSessionId(id)?.secret ?? '');
       }
@@ -65,8 +65,8 @@ const isSame = (a: string, b: unknown): boolean =>
   typeof b === 'string' && a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 
 /**
- * Stores pushed parameters as a request object without a signature, which the node that reads it checks by its own clock. Its times are moved apart by the
- * maximum difference of clocks, because its record decides when it ends.
+ * Stores pushed parameters as a request object without a signature. The node that reads the object checks it by the node's own clock. The times of the
+ * object are moved apart by the maximum difference of clocks, because the end of its record decides when the object ends.
  * @param request the object, or its claims.
  */
 function forAnyClock(request: unknown): unknown {

@@ -1,4 +1,4 @@
-/** Reading of stored sessions and grants. A damaged record reads as absent: it gives no access, and stops neither a list nor a sign-out. */
+/** Reading of stored sessions and grants. A damaged record reads as absent: the record gives no access, and stops neither a list nor a sign-out. */
 import { isOfKind } from '../../store/artifact-key.js';
 import type { Artifact } from '../../store/artifact-store.js';
 

@@ -12,17 +12,17 @@ export interface TokenLifetimes {
   readonly spentCode: number;
   /** Time for which a used pushed request is remembered: until no interaction that began with it can end. @see RFC 9126 §7.3 */
   readonly spentRequest: number;
-  /** Grace period: the time after its first use in which a second use of a refresh token is a retry. Clients may have their own. */
+  /** Grace period: the time after the first use of a refresh token in which a second use is a retry. Clients may have their own grace period. */
   readonly grace: number;
-  /** Maximum life of a grant. Its tombstone lasts as long if its own end is unknown. */
+  /** Maximum life of a grant. The tombstone of a grant lasts as long if the grant's own end is unknown. */
   readonly grant: number;
 }
 
 /** Data about the request that used a refresh token, stored with the token. */
 export interface RefreshUse {
-  /** Digests of the address and the user agent of the sender. A later sender can be compared with them, and they reveal neither. */
+  /** Digests of the address and the user agent of the sender. The digests of a later sender can be compared with them, and they reveal neither. */
   readonly sender: string;
-  /** Grace period in seconds. @default that of the options */
+  /** Grace period in seconds. @default the grace period of the options */
   readonly grace?: number;
 }
 
@@ -34,13 +34,13 @@ export interface Spending {
   readonly accessToken?: number | undefined;
 }
 
-/** Minimum gain for which a token is written again with a later end alone. More than the difference of clocks. */
+/** Minimum gain for which a token is written again with a later end alone, in milliseconds. The gain is more than the difference of clocks. */
 const WORTH_WRITING_MS = 60_000;
 
-/** Longer than any request runs. */
+/** Milliseconds: longer than any request runs. */
 const REQUEST_MS = 60_000;
 
-/** Returns the end of a tombstone: the end of the record, and at least the time in which a running request may still write it. */
+/** Returns the end of a tombstone: the end of the record, or later if a running request may still write the record. */
 export const tombstoneEnd = (recordEnd: number | undefined, unknownEnd = REQUEST_MS): number =>
   recordEnd === undefined ? nodeTime() + unknownEnd : Math.max(recordEnd, nodeTime() + REQUEST_MS);
 
@@ -63,7 +63,7 @@ export interface SpentRefreshToken {
   readonly spentAt: number;
   /** Undefined if the grant has ended. */
   readonly grant: AdapterPayload | undefined;
-  /** The refresh token that replaced it, if the second use is a retry. */
+  /** Refresh token that replaced the used token, if the second use is a retry. */
   readonly successor: AdapterPayload | undefined;
 }
 
@@ -97,7 +97,7 @@ export class TokenRecords {
     return grant && grant.clientId === token.clientId && grant.accountId === token.accountId ? { token, grant } : undefined;
   }
 
-  /** Returns a used refresh token; undefined for an unused or unknown one. */
+  /** Returns a used refresh token; undefined for an unused or unknown token. */
   async findSpent(unit: UnitOfWork, id: string): Promise<SpentRefreshToken | undefined> {
     const key = keyOf('RefreshToken', id);
     const artifact = key && (await unit.read(key, modelOf('RefreshToken').follow));
@@ -114,20 +114,20 @@ export class TokenRecords {
     };
   }
 
-  /** Returns the successor for a retry within the grace period. It has all members of the used token. */
+  /** Returns the successor for a retry within the grace period. The successor has all members of the used token. */
   async findRetried(unit: UnitOfWork, id: string): Promise<LiveToken | undefined> {
     const { successor, grant } = (await this.findSpent(unit, id)) ?? {};
     return successor && grant ? { token: { ...successor, jti: id }, grant } : undefined;
   }
 
-  /** Returns the live grant of a token, which was read with it. */
+  /** Returns the live grant of a token. The grant was read with the token. */
   #grantOf(unit: UnitOfWork, { links }: Artifact, { grantId }: AdapterPayload): AdapterPayload | undefined {
     const artifact = links?.grant && unit.peek(links.grant);
     return artifact && this.#form.decode('Grant', grantId as string, artifact);
   }
 
   /**
-   * Ends the grant of a code that its own client replays after the time in which a retry is answered.
+   * Ends the grant of a code if the code's own client replays the code after the time in which a retry is answered.
    * @see RFC 6749 §4.1.2
    */
   async endReplayed(unit: UnitOfWork, code: string, clientId: string | undefined): Promise<void> {
@@ -152,7 +152,7 @@ export class TokenRecords {
     const key = keyOf(model, id);
     if (!key) throw new TypeError(`not an id of ${model}`);
     const { write: way, ofGrant, ofAccount } = modelOf(model);
-    // Of two refreshes within the grace period, the first wrote the token that both return.
+    // The first of two refreshes within the grace period wrote the token that both return.
     if (way === 'if unknown' && unit.peek(key)) return;
     const grant = ofGrant && payload.grantId ? keyOf('Grant', payload.grantId) : undefined;
     const write: Writable<Put> = { op: 'put', key, value: this.#form.encode(model, id, payload), expiresAt: end * 1000 };
@@ -162,7 +162,7 @@ export class TokenRecords {
     unit.put(write);
   }
 
-  /** Marks a record as used that was read before. Does nothing if it was used already. */
+  /** Marks a record that was read before as used. Does nothing if the record was used already. */
   spend(unit: UnitOfWork, model: string, id: string, { use, accessToken = 0 }: Spending = {}): void {
     const key = keyOf(model, id);
     const artifact = key && unit.peek(key);
@@ -189,8 +189,8 @@ export class TokenRecords {
   }
 
   /**
-   * Extends a live refresh token to some seconds from now, if that is later than its end. Of two concurrent requests, one writes, and the other finds the
-   * current token.
+   * Extends a live refresh token to some seconds from now, if that is later than the token's end. If two concurrent requests extend the token, one writes,
+   * and the other finds the current token.
    */
   extend(unit: UnitOfWork, id: string, seconds: number): void {
     const key = keyOf('RefreshToken', id);
@@ -201,7 +201,7 @@ export class TokenRecords {
     unit.put({ ...record, op: 'put', expiresAt, if: { version } });
   }
 
-  /** Ends a live token and its whole grant. */
+  /** Revokes a live token and its whole grant. */
   revoke(unit: UnitOfWork, model: string, id: string, token: AdapterPayload): void {
     const grant = modelOf(model).ofGrant && token.grantId ? keyOf('Grant', token.grantId) : undefined;
     for (const key of [keyOf(model, id), grant]) {
@@ -210,8 +210,8 @@ export class TokenRecords {
   }
 
   /**
-   * Returns the stored form of a used token: the members that detect a replay. The successor has all others. It is stored as long as the token would have
-   * been valid.
+   * Returns the stored form of a used token: the members that detect a replay. The successor has all other members. The form is stored as long as the token
+   * would have been valid.
    */
   #spentForm(id: string, artifact: Artifact, use: RefreshUse | undefined): string {
     const { accountId, clientId, grantId, sid, iat, iiat } = this.#form.decode('RefreshToken', id, artifact) as AdapterPayload;
@@ -226,7 +226,7 @@ export class TokenRecords {
     return successorOf(refreshToken, this.#successorSecret);
   }
 
-  /** Writes the grant again, with the tokens made from it. A concurrent logout or revocation makes the whole commit lose. */
+  /** Writes the grant again, with the tokens made from the grant. A concurrent logout or revocation makes the whole commit lose. */
   #holdGrant(artifact: Artifact | undefined, unit: UnitOfWork): void {
     const grant = artifact?.links?.grant && unit.peek(artifact.links.grant);
     if (!grant) return;
@@ -235,5 +235,5 @@ export class TokenRecords {
   }
 }
 
-/** Adds a nonce to a record, so that a request whose commit got no answer can distinguish its own write from another's. */
+/** Adds a nonce to a record, so that a request whose commit got no answer recognises its own write. */
 const withNonce = (value: string): string => `${value.slice(0, -1)},"spentBy":"${createSalt()}"}`;

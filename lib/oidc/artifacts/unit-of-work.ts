@@ -5,9 +5,8 @@ import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '.
 import { LostWrite } from './lost-writes.js';
 
 /**
- * A write that can be retried after a concurrent request wrote the record.
- * @param fresh the current record; undefined if it is gone.
- * @returns the write to try instead, or undefined to give up.
+ * Returns the write to try after a concurrent request wrote the record, or undefined to give up.
+ * @param fresh the current record; undefined if the record was removed.
  */
 type Merge = (fresh: Artifact | undefined) => Put | undefined;
 
@@ -22,7 +21,7 @@ export class UnitOfWork {
   readonly #store: ArtifactStore;
   readonly #reads = new Map<ArtifactKey, Artifact | undefined>();
   readonly #writes = new Map<ArtifactKey, ArtifactWrite>();
-  // Most requests need neither of these.
+  // Most requests need neither of these two members.
   #merges: Map<ArtifactKey, Merge> | undefined;
   #taken: Set<ArtifactKey> | undefined;
   #abandoned = false;
@@ -32,8 +31,8 @@ export class UnitOfWork {
   }
 
   /**
-   * Returns the record as this request sees it, with its own buffered writes. Returns a promise only if the store has to be asked.
-   * @param along keys of other slots that are needed next. They are read in the same round trip.
+   * Returns the record as this request sees it, with the request's own buffered writes. Returns a promise only if the store has to be asked.
+   * @param along store keys of other slots that are needed next, and are read in the same round trip.
    */
   read(
     key: ArtifactKey,
@@ -45,7 +44,7 @@ export class UnitOfWork {
     return this.#reads.has(key) ? this.#reads.get(key) : this.#load(key, follow, along);
   }
 
-  /** Whether there are writes to commit. */
+  /** Returns whether there are writes to commit. */
   get hasWrites(): boolean {
     return this.#writes.size > 0 && !this.#abandoned;
   }
@@ -88,9 +87,10 @@ export class UnitOfWork {
   }
 
   /**
-   * Commits the buffered writes: each slot at once, and one-time records of other slots first. If a one-time record is lost, nothing else is written. If
-   * the store becomes unavailable between two slots, a pushed request is used without a result, and its client has to push another. In the other order,
-   * each of many requests that use one record concurrently would leave a grant and a code behind.
+   * Commits the buffered writes: one write for each slot, and one-time records of other slots first. If a one-time record is lost, nothing else is written.
+   *
+   * If the store becomes unavailable between two slots, a pushed request is used without a result, and its client has to push another request. In the other
+   * order, many requests that use one record concurrently would each leave a grant and a code behind.
    * @throws LostWrite
    */
   commit(): Promise<void> {
@@ -121,7 +121,7 @@ export class UnitOfWork {
     });
   }
 
-  /** Takes back the uses of a commit that may have been made, and whose caller got an error. */
+  /** Takes back the uses of a commit that may have been made, and whose client got an error. */
   #takeBack(writes: readonly ArtifactWrite[]): void {
     for (const write of writes) {
       const before = this.#reads.get(write.key);
@@ -170,16 +170,16 @@ const oneTimeFirst = (a: ArtifactWrite[], b: ArtifactWrite[]): number => Number(
 
 const versionAfter = ({ if: condition }: Put): number => (typeof condition === 'object' ? condition.version + 1 : 1);
 
-/** Milliseconds between checks. The last check comes after every client that was told to retry has done so. */
+/** Milliseconds between checks. The last check comes after every client that was asked to retry has retried. */
 const PAUSES_MS = [0, 100, 200, 400, 800, 1500, 3000, 4000] as const;
-/** Maximum records at the same time, so that a store that returns from an outage is not flooded. */
+/** Maximum records at the same time, so that a store that returns from an outage is not overloaded. */
 const MAX_AT_ONCE = 500;
 
 let underWay = 0;
 
 /**
- * Makes a one-time record usable again. It was used by a commit that got no answer, and whose caller was told to retry. The commit may have been made, or
- * may still be made. Nobody knows the tokens that it made.
+ * Makes a one-time record usable again. The record was used by a commit that got no answer, and the client was asked to retry. The commit may have been
+ * made, or may still be made, but the client never got its tokens.
  * @param spent the write, whose value no other write has.
  * @param before the record that the write replaced.
  */
@@ -196,7 +196,7 @@ async function takeBack(store: ArtifactStore, spent: Put, before: Artifact): Pro
   }
 }
 
-/** Whether nothing is left to do: the use was taken back, or another request has used the record. */
+/** Returns whether nothing is left to do, because the use was taken back, or another request has used the record. */
 async function isTakenBack(store: ArtifactStore, spent: Put, before: Artifact): Promise<boolean> {
   const now = (await store.read([{ key: spent.key }])).get(spent.key);
   if (!now) return true;
