@@ -44,7 +44,8 @@ function clientAlone(client: Administrator['client']): Administrator {
 
 /**
  * Checks that the administrator may call the operation.
- * @throws IdpError `insufficient_scope`; `all_tenants_required`; `not_found` for a tenant that it does not administer, and for an unknown tenant
+ * @throws IdpError `insufficient_scope`; `all_tenants_required`; `not_found` for a tenant that the administrator does not administer, and for an unknown
+ * tenant
  */
 export async function checkReach(
   { directory }: Pick<ExtensionContext, 'directory'>,
@@ -61,7 +62,7 @@ export async function checkReach(
   if (reach === 'instance' && !administrator.ofAllTenants) throw errors('all_tenants_required');
 }
 
-/** Counts a request. @throws IdpError `rate_limited`. */
+/** Counts a request towards the rate limit. @throws IdpError `rate_limited`. */
 export async function countRequest(
   { limits: { limit }, service: { now } }: Pick<ExtensionContext, 'limits' | 'service'>,
   actor: string,

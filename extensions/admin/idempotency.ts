@@ -15,17 +15,20 @@ import { IdpError } from '../../lib/extension-door.js';
 import { errors } from './errors.js';
 
 const DAY_SECONDS = 86_400;
-/** Seconds that an attempt holds the turn of its key. An attempt gives the turn back when it ends, so only an attempt whose node died holds it to the end. */
+/**
+ * Seconds of the lease that an attempt holds on its idempotency key. An attempt releases the lease when the attempt ends, so only the lease of a node that
+ * died expires.
+ */
 const TURN_SECONDS = 30;
-/** Milliseconds between two tries to give a turn back. The first try often fails, because an unavailable store ended the attempt. */
+/** Milliseconds between two tries to release a lease. The first try often fails, because an unavailable store ended the attempt. */
 const GIVE_BACK_MS = 250;
-/** Milliseconds that a request waits for the answer to an earlier request with the same key, and between two reads of the store. */
+/** Milliseconds that a request waits for the answer to an earlier request with the same idempotency key, and between two reads of the store. */
 const WAIT_MS = 5_000;
 const LOOK_MS = 50;
 /** Maximum records that one request creates. */
 const IDS = 4;
 
-/** Claims of keys: the request of a key, and the attempt that holds its turn. */
+/** Claims of idempotency keys. A claim names the request of the idempotency key, and the attempt that holds the lease. */
 const claims: ArtifactKind = { name: 'admin.claims', lifetimeSeconds: DAY_SECONDS };
 /** Answers, by the request of their claim. After the claim has ended, no request finds its answer. */
 const answers: ArtifactKind = { name: 'admin.answers', lifetimeSeconds: DAY_SECONDS };
@@ -34,16 +37,16 @@ export const kinds = [claims, answers] as const;
 
 interface Claim {
   readonly fingerprint: string;
-  /** The request, in its answer and in the writes of all its attempts. Unique to the claim. */
+  /** Id of the request, in its answer and in the writes of all its attempts. The id is unique to the claim. */
   readonly request: string;
   readonly ids: readonly string[];
   /** Values that attempts made. */
   readonly remembered?: Readonly<Record<string, unknown>>;
-  /** The attempt that holds the turn, and the end of its lease in milliseconds since the epoch. Absent after the last attempt failed. */
+  /** The attempt that holds the lease, and the end of the lease in milliseconds since the epoch. Absent after the last attempt failed. */
   readonly turn?: { readonly holder: string; readonly until: number };
 }
 
-/** The key in the store and the request of a claim. After 24 hours, the key may have another claim. */
+/** Store key and request of a claim. After 24 hours, the store key may have another claim. */
 interface ClaimRef extends Pick<Claim, 'request'> {
   readonly id: string;
 }
@@ -57,16 +60,16 @@ export interface Outcome {
 }
 
 export interface Attempt extends Pick<OperationRequest, 'newId' | 'remember' | 'isRetry'> {
-  /** For the writes of the attempt; absent without an `Idempotency-Key`. */
+  /** Mark for the writes of the attempt. Absent without an `Idempotency-Key`. */
   readonly once?: WriteOnce;
 }
 
 type Run = (attempt: Attempt) => Promise<Outcome>;
 
-/** Runs a request once for each key. @param body the parsed body of the request */
+/** Runs a request once for each idempotency key. @param body the parsed body of the request */
 export type Once = (ctx: Context, administrator: Administrator, body: unknown, run: Run) => Promise<Outcome>;
 
-/** Claims in the store, each with the attempt that holds its turn. */
+/** Claims in the store, each with the attempt that holds its lease. */
 class Claims {
   readonly #claims: ExtensionArtifacts;
   readonly #answers: ExtensionArtifacts;
@@ -78,12 +81,12 @@ class Claims {
     this.#now = now;
   }
 
-  /** Returns the turn of an attempt that begins now. */
+  /** Returns the lease of an attempt that begins now. */
   turnOf(holder: string): NonNullable<Claim['turn']> {
     return { holder, until: this.#now() + TURN_SECONDS * 1000 };
   }
 
-  /** Claims the key. Returns the claim of the key: `given`, or the claim of an earlier request. */
+  /** Claims the idempotency key. Returns the claim of this idempotency key: `given`, or the claim of an earlier request. */
   async claim(id: string, given: Claim): Promise<Claim | undefined> {
     return (await this.#claims.put(id, given)) ? given : ((await this.#claims.read(id)) as Claim | undefined);
   }
@@ -92,17 +95,17 @@ class Claims {
     await this.#answers.put(request, outcome);
   }
 
-  /** Returns the answer of an earlier attempt; undefined once `holder` has the turn. */
+  /** Returns the answer of an earlier attempt; undefined once `holder` has the lease. */
   async answerOrTurn(claimRef: ClaimRef, holder: string): Promise<Outcome | undefined> {
     for (;;) {
       const outcome = await this.#wait(claimRef);
       if (outcome) return outcome;
-      // The previous attempt may have stored its answer after `#wait` had looked for it, and before its turn ended.
+      // The previous attempt may have stored its answer after `#wait` had looked for it, and before its lease ended.
       if (await this.#takeTurn(claimRef, holder)) return this.#answerOf(claimRef.request);
     }
   }
 
-  /** Gives the turn back, unless another attempt has it. Tries until the turn would end, because the store may be unavailable. */
+  /** Releases the lease, unless another attempt holds it. Retries until the lease would expire, because the store may be unavailable. */
   async giveBack(claimRef: ClaimRef, holder: string): Promise<void> {
     const freed = ({ turn, ...claim }: Claim): Claim => claim;
     for (
@@ -134,7 +137,7 @@ class Claims {
     };
   }
 
-  /** Returns the answer of the attempt that holds the turn, or undefined once the turn is free. */
+  /** Returns the answer of the attempt that holds the lease, or undefined once the lease is free. */
   async #wait(claimRef: ClaimRef): Promise<Outcome | undefined> {
     for (const until = performance.now() + WAIT_MS; performance.now() < until; await sleep(LOOK_MS)) {
       const outcome = await this.#answerOf(claimRef.request);
@@ -144,7 +147,7 @@ class Claims {
     throw errors('idempotency_in_progress', { retryAfterSeconds: TURN_SECONDS });
   }
 
-  /** Takes the turn. False if another attempt was faster. */
+  /** Acquires the lease. Returns false if another attempt was faster. */
   async #takeTurn(claimRef: ClaimRef, holder: string): Promise<boolean> {
     const claim = await this.#change(claimRef, (one) => (this.#isFree(one) ? { ...one, turn: this.turnOf(holder) } : one));
     // The 24 hours of the key have just ended.
@@ -160,7 +163,7 @@ class Claims {
     return (await this.#answers.read(request)) as Outcome | undefined;
   }
 
-  /** Returns the claim of the request. Undefined after its 24 hours, even if another request has the key now. */
+  /** Returns the claim of the request. Undefined after its 24 hours, even if another request has the idempotency key now. */
   async #read({ id, request }: ClaimRef): Promise<Claim | undefined> {
     const claim = (await this.#claims.read(id)) as Claim | undefined;
     return claim?.request === request ? claim : undefined;
@@ -187,7 +190,7 @@ export function createOnce(context: Pick<ExtensionContext, 'records' | 'service'
     const fingerprint = createHash('sha256')
       .update(JSON.stringify([ctx.path, body]))
       .digest('base64url');
-    // Unique to this attempt, so that it never gives back the turn of another one.
+    // The holder is unique to this attempt, so that the attempt never releases the lease of another attempt.
     const holder = randomUUID();
     const request = v7();
     const given: Claim = { fingerprint, request, ids: Array.from({ length: IDS }, () => v7()), turn: stored.turnOf(holder) };
@@ -203,7 +206,7 @@ export function createOnce(context: Pick<ExtensionContext, 'records' | 'service'
       await stored.putAnswer(claim.request, outcome);
       return outcome;
     } catch (error) {
-      // Runs after the answer to the client. A retry that comes earlier waits for the turn.
+      // Runs after the answer to the client. A retry that arrives earlier waits for the lease.
       void stored.giveBack(claimRef, holder);
       throw error;
     }
@@ -218,8 +221,8 @@ const attemptOf = ({ request, ids }: Claim, isRetry: boolean, remember: Operatio
 });
 
 /**
- * Runs a request. A retry that is refused runs again, because the write of the previous attempt may have reached the store after the retry had looked for it.
- * Then this write caused the refusal.
+ * Runs a request. A retry that is refused runs again. The write of the previous attempt may have reached the store after the retry had looked for it, and
+ * have caused the refusal.
  */
 async function runOnce(run: Run, attempt: () => Attempt): Promise<Outcome> {
   const { isRetry } = attempt();

@@ -10,8 +10,8 @@ export async function checkMayBecome({ administrator, directory }: Request, pers
 }
 
 /**
- * Judges the children whose account links an operation ends, because their own credentials sign in to them afterwards.
- * @throws IdpError `grant_exceeds_own` for a child that the administrator may not become.
+ * Judges the child accounts whose account links an operation ends, because the own credentials of these accounts sign in to them afterwards.
+ * @throws IdpError `grant_exceeds_own` for a child account that the administrator may not become.
  */
 export const mayEndLink =
   (request: Request) =>
@@ -47,8 +47,9 @@ export interface GroupMembers {
 
 /**
  * @param before undefined for a new group
- * @throws IdpError `all_tenants_required` if a caller of single tenants adds privileged permissions to the group; `grant_exceeds_own` if permissions that the
- * administrator does not hold are removed from the group, or the group has such permissions and is renamed
+ * @throws IdpError `all_tenants_required` if a caller of single tenants adds privileged permissions to the group
+ * @throws IdpError `grant_exceeds_own` if permissions that the administrator does not hold are removed from the group, or if a group with such permissions
+ * is renamed
  */
 export function checkGroupWrite(
   { administrator, directory: { privileges } }: Request,

@@ -1,4 +1,4 @@
-/** Unreadable records: which callers may know of one, and which callers may remove or repair it. */
+/** Unreadable records: which callers may know of, remove or repair an unreadable record. */
 import {
   type Directory,
   IdpError,
@@ -14,8 +14,8 @@ type RecordOf = NonNullable<Operation['record']>;
 type Unreadable = NonNullable<Awaited<ReturnType<Directory['unreadable']>>>;
 
 /**
- * Returns the unreadable record that the request names; undefined for one that is readable, that does not exist, or that the caller may not know of. Only
- * callers of all tenants know of records whose tenant cannot be read.
+ * Returns the unreadable record that the request names. Undefined if the record is readable, if it does not exist, or if the caller may not know of it.
+ * Only callers of all tenants know of records whose tenant cannot be read.
  */
 export async function unreadableOf(
   { administrator, directory, params }: Request,
@@ -49,7 +49,7 @@ export async function explained(error: unknown, request: Request, records: reado
   return error;
 }
 
-/** Whether the error is the directory's `record_unreadable`, which names no place. */
+/** Returns whether the error is the directory's `record_unreadable`, which names no place. */
 export const isUnexplained = (error: unknown): boolean => IdpError.is(error, 'record_unreadable') && error.status === 500;
 
 /**
@@ -83,7 +83,7 @@ export interface Damaged {
   readonly malformed?: readonly string[];
 }
 
-/** Whether the part at the pointer is malformed in the stored record, so that its former value is unknown. */
+/** Returns whether the part at the pointer is malformed in the stored record, so that its former value is unknown. */
 export const isMalformed = ({ malformed = [] }: Damaged, pointer: string): boolean =>
   malformed.some((path) => `${path}/`.startsWith(`${pointer}/`) || pointer.startsWith(`${path}/`));
 

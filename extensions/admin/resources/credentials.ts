@@ -32,7 +32,7 @@ const warnings = Type.Optional(
   }),
 );
 
-/** 256 bits, as base64url. */
+/** Returns a new secret of 256 bits, as base64url. */
 const newSecret = (): string => randomBytes(32).toString('base64url');
 
 type Holder = Client | ApiResource;

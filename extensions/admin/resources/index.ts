@@ -1,9 +1,9 @@
 /**
- * The operations of the admin API on records of the directory, signing keys and sign-ins of users: a file for each resource. `shape/` has the parts that most
- * resources share: the usual operations, their schemas and JSON Merge Patch.
+ * The operations of the admin API on records of the directory, signing keys and sign-ins of users: a file for each resource. `shape/` has the parts that
+ * most resources share: the usual operations, their schemas and JSON Merge Patch.
  *
- * An operation declares its method, path, scope and schemas. `mount` handles routes, tokens, tenants, limits and `Idempotency-Key`. `lib/directory` has the
- * rules of records. Extensions contribute operations of their own.
+ * An operation declares its method, path, scope and schemas. `mount` handles routes, tokens, tenants, rate limits and `Idempotency-Key`. `lib/directory`
+ * has the rules of records. Extensions contribute more operations.
  */
 import type { ExtensionContext, Operation } from '../../../lib/extension-door.js';
 import { apiResources, clients } from './credentials.js';

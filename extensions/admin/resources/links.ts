@@ -28,7 +28,7 @@ const Links = Type.Object(
 type Params = { readonly tid: string; readonly id: string; readonly parentId: string };
 
 /**
- * Returns the parent, in any tenant. A parent in a tenant that the caller does not administer is answered like an unknown parent.
+ * Returns the parent account, in any tenant. A parent account in a tenant that the caller does not administer is answered like an unknown parent account.
  * @throws IdpError `not_found`
  */
 async function parentOf({ params, directory, administrator }: OperationRequest<Params>): Promise<Account> {
@@ -63,7 +63,7 @@ export const links = [
     async handle(request) {
       const { params, directory, administrator } = request;
       const parent = await directory.accounts.findByOid(params.parentId);
-      // Callers of all tenants may end a link to a parent that no longer exists.
+      // Callers of all tenants may end an account link to a parent account that no longer exists.
       if (!(parent ? administrator.administers(parent.tenant.id) : administrator.ofAllTenants)) throw new IdpError('not_found');
       const { linking, users } = directory.forTenant(params.tid);
       return userView(

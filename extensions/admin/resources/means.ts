@@ -77,7 +77,7 @@ export const confirm = Type.Optional(
 export const listings: ArtifactKind = { name: 'admin.listings', lifetimeSeconds: 3600 };
 type Listing = readonly (readonly [digest: string, at: number])[];
 
-/** Maximum means that one answer lists. All means of one user and its parent fit. */
+/** Maximum means that one answer lists. All means of one user and its parent account fit. */
 const MOST_MEANS = 500;
 /** Maximum stored digests of one listing. The newest digests stay. */
 const MOST_DIGESTS = 20_000;
@@ -85,7 +85,7 @@ const MOST_DIGESTS = 20_000;
 /** Records that the administrator vouches for the judged means. The caller runs it after the grant is written. */
 export type Confirmation = () => Promise<void>;
 
-/** Unconfirmed means of a user, of a person who is about to get a user, of a group that is about to get permissions, or of a client. */
+/** Unconfirmed means of a user, a group, a client or a person. The person is about to get a user, and the group is about to get permissions. */
 interface Unconfirmed {
   /** Id of the user, the person, the group or the client. */
   readonly id: string;
@@ -259,7 +259,7 @@ const confirmOperation = (shown: Listings) =>
     async handle(request) {
       const { administrator, directory } = request;
       const unconfirmed = await unconfirmedOfUser(request);
-      // Privileges of the parent must not prevent a confirmation of the child's means.
+      // Privileges of the parent account must not prevent a confirmation of the child account's means.
       const isAllowed = await Promise.all(unconfirmed.users.map(({ person }) => directory.privileges.mayBecome(administrator, person)));
       const users = unconfirmed.users.filter((_, index) => isAllowed[index]);
       const left = { ...unconfirmed, users: unconfirmed.users.filter((_, index) => !isAllowed[index]) };
@@ -291,7 +291,7 @@ const meansIn = ({ users, sources = [], client }: Unconfirmed): readonly Listed[
   ...users.flatMap(({ means }) => means),
 ];
 
-/** Returns the means that the administrator may see. A parent may be in a tenant that the administrator does not administer. */
+/** Returns the means that the administrator may see. A parent account may be in a tenant that the administrator does not administer. */
 function shownTo({ administrator }: Request, unconfirmed: Unconfirmed, listed?: readonly Listed[]): Shown[] {
   const visible = meansIn({ ...unconfirmed, users: unconfirmed.users.filter(({ person }) => administrator.administers(person.tid)) });
   return visible.filter((one) => listed?.includes(one) ?? true).map(shownOf);
@@ -300,5 +300,5 @@ function shownTo({ administrator }: Request, unconfirmed: Unconfirmed, listed?: 
 /** Returns a means as answers show it. Only answers about a client contain `ClientMeans`. */
 const shownOf = ({ vouchedBy: _, revision: __, ...means }: Listed): Shown => means as Shown;
 
-/** Digest of a means with its voucher. */
+/** Returns the digest of a means with its voucher. */
 const digestOf = (means: Listed): string => createHash('sha256').update(JSON.stringify(means)).digest('base64url').slice(0, 22);

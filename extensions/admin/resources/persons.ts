@@ -26,7 +26,7 @@ const item = itemOf('Person', form({ id: Type.String(), ...readable }), [], {
   user: Type.Optional(userItem),
   invitation: Type.Optional(Invitation),
 });
-/** A person alone. */
+/** A person without the user and the invitation. */
 export const personItem = without(item, 'user', 'invitation');
 const shown = viewOf<Person>(without(personItem, 'hasNationalId'));
 

@@ -21,8 +21,8 @@ const switched = (verb: 'disable' | 'enable', summary: string) =>
 type SignIn = NonNullable<Tenant['signIn']>;
 
 /**
- * Whether the given policy accepts a sign-in that the former policy refused. Self-registration does not count, because it opens no existing account. Account
- * links do not count, because users prove both accounts of a link.
+ * Returns whether the given policy accepts a sign-in that the former policy refused. Self-registration does not count, because it opens no existing
+ * account. Account links do not count, because users prove both accounts of a link.
  */
 const isWeaker = (before: SignIn = {}, { requireMfa = false, methods }: SignIn = {}): boolean =>
   (before.requireMfa === true && !requireMfa) ||

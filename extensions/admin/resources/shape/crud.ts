@@ -1,4 +1,7 @@
-/** The operations that most resources have, made from the parts that differ: the form of a record, its view in answers, and its service in the directory. */
+/**
+ * The operations that most resources have. A resource gives the parts that differ: the form of a record, its view in answers, and its service in the
+ * directory.
+ */
 import type { TObject } from '@sinclair/typebox';
 import {
   IdpError,
@@ -37,7 +40,7 @@ interface Service<Row> {
    * @param isConfirmed as {@link Judged} has it
    */
   update(id: string, patch: Fields, check: (row: Row) => void, isConfirmed?: boolean): Promise<Row>;
-  /** @param check as for a change. A service that needs no check ignores it. */
+  /** @param check as for a change. A service that needs no check ignores `check`. */
   remove(id: string, check?: (row: Row) => void): Promise<unknown>;
 }
 
@@ -70,18 +73,18 @@ interface CrudOptions<Row extends Stored> {
   readonly item: TObject;
   /** @default the members of the record that `item` has */
   readonly view?: (row: Row) => Fields;
-  /** Returns the service of a request. Its methods get `never`, because the forms say what each method gets. */
+  /** Returns the service of a request. The methods of the service get `never`, because the forms say what each method gets. */
   readonly service: (request: Request) => {
     readonly [Method in keyof Service<Row>]?: (...args: never[]) => ReturnType<Service<Row>[Method]>;
   };
-  /** The query of the list. Without it, the resource has no list. */
+  /** The query of the list. A resource without a query has no list. */
   readonly query?: TObject;
   readonly listReach?: Reach;
   /** Narrows the list to what the administrator may see. */
   readonly narrowed?: (request: Request, query: Fields) => Fields;
-  /** The form of a creation. Without it, the resource has no creation. With a member `id`, the caller may choose the id. */
+  /** The form of a creation. A resource without this form has no creation. With a member `id`, the caller may choose the id. */
   readonly form?: TObject;
-  /** The form of a change. Without it, the resource has no change. Its member `confirm` is for the guard alone, and is not stored. */
+  /** The form of a change. A resource without this form has no change. The member `confirm` of a change is for the guard alone, and is not stored. */
   readonly changeable?: TObject;
   /**
    * Reads a body that contains a document as administrators paste it. Only the answer to the write has the warnings.
@@ -147,7 +150,10 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
     return viewAfterWrite(before ?? (await service(request).create({ ...body, id })), read);
   }
 
-  /** The guard judges the version that is replaced, because the record may come from a cache and other requests may change it. */
+  /**
+   * Changes the record, in one attempt. The guard judges the version that is replaced, because the record may come from a cache and other requests may
+   * change it.
+   */
   async function changeOnce(asked: Request): Promise<Fields> {
     const row = await service(asked).get(idOf(asked));
     const request = row ? asked : await overDamaged(asked, record, guard !== undefined, pointersOf(asked.body, pointer));
@@ -176,7 +182,10 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
     return viewAfterWrite(changed, read);
   }
 
-  /** A record from a cache may be malformed in the store since. The caches forget it with the failed write, so that the second attempt repairs it. */
+  /**
+   * Changes the record, in at most two attempts. A record from a cache may have become malformed in the store. The caches drop the record with the failed
+   * write, so that the second attempt repairs it.
+   */
   const change = (request: Request): Promise<Fields> =>
     changeOnce(request).catch((error: unknown) => {
       if (!isUnexplained(error)) throw error;

@@ -32,7 +32,10 @@ export const itemOf = (name: string, from: TObject, always: readonly string[] = 
 
 const required = (schema: TSchema): TSchema => (TypeGuard.IsOptional(schema) ? Type.Optional(schema, false) : schema) as TSchema;
 
-/** Returns the schema of a member in answers. It accepts any text as an address, because a stored address may be older than the rule about addresses. */
+/**
+ * Returns the schema of a member in answers. The schema accepts any text as an address, because a stored address may be older than the rule about
+ * addresses.
+ */
 const answered = (schema: TSchema): TSchema =>
   schema.format !== 'idn-email' ? schema : TypeGuard.IsOptional(schema) ? Type.Optional(Type.String()) : Type.String();
 

@@ -5,7 +5,7 @@ import type { Confirmation, MeansChecks } from '../means.js';
 import type { Request } from './crud.js';
 import { form, unbounded, viewOf, without } from './forms.js';
 
-/** The form of a new user. It has no status, because only an accepted invitation makes a user active. */
+/** The form of a new user. The form has no status, because only an accepted invitation makes a user active. */
 export const newUserForm = without(recordForms.user, 'status');
 export const userForm = form(recordForms.members.user);
 /** The members that callers write, as answers have them. */
@@ -79,9 +79,9 @@ export async function checkGroupsOfNewUser(request: GroupsRequest, refs: GroupRe
 
 /**
  * Judges the groups that a user gets and loses. Groups that the user keeps are not judged. The directory refuses unknown groups later.
- * @throws IdpError `grant_exceeds_own`, `all_tenants_required` for groups that the administrator may not give to the user, or take from the user;
- * `means_unconfirmed` if a means whose writer held less signs in as the user
- * @returns a function that confirms these means; call it after the groups are written
+ * @throws IdpError `grant_exceeds_own`, `all_tenants_required` for groups that the administrator may not give to the user, or take from the user
+ * @throws IdpError `means_unconfirmed` if a means whose writer held less signs in as the user
+ * @returns a function that confirms these means. Call the function after the groups are written.
  */
 export async function checkGroups(
   request: GroupsRequest,
