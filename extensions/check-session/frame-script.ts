@@ -6,8 +6,8 @@ export interface FrameScriptOptions {
 }
 
 /**
- * Returns the script of the frame, in ES5 for old browsers and HtmlUnit. It has its own SHA-256, because a page without TLS has no `crypto.subtle`. It
- * looks up a client once per page. While the look-up fails, the session alone decides.
+ * Returns the script of the frame, in ES5 for old browsers and HtmlUnit. The script implements SHA-256, because a page without TLS has no `crypto.subtle`.
+ * The script looks up a client once per page. While the look-up fails, the session alone decides.
  * @see OpenID Connect Session Management 1.0 §3.2
  * @see FIPS 180-4 §6.2
  */

@@ -1,8 +1,8 @@
 /**
- * The check_session_iframe tells applications whether the sign-in of their browser changed. This extension serves the frame, and answers whether a client
- * id is known. The script of the frame compares `session_state` with the cookie of the browser state.
+ * The check_session_iframe, by which an application finds out whether the sign-in of its browser changed. The extension serves the frame, and answers
+ * whether a client id is known. The script of the frame compares `session_state` with the cookie of the browser state.
  *
- * `lib/oidc/sessions` creates `session_state` and sets the cookie, whose name it passes on.
+ * `lib/oidc/sessions` creates `session_state`, sets the cookie, and passes the name of the cookie on.
  * @see OpenID Connect Session Management 1.0 §3.2
  */
 import type { Extension } from '../../lib/extension-door.js';
