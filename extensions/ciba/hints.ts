@@ -18,7 +18,7 @@ export function tenantsOf({ allowedTenants }: Client, acrValues: string | undefi
 export function createHints({ directory }: Pick<ExtensionContext, 'directory'>) {
   const { accounts } = directory;
 
-  /** Returns the only account of these; undefined for none, and for several. */
+  /** Returns the account if there is exactly one; undefined for no account and for several accounts. */
   function onlyOne(candidates: readonly Account[]): Account | undefined {
     const byOid = new Map(candidates.map((account) => [account.person.user.id, account]));
     return byOid.size === 1 ? [...byOid.values()][0] : undefined;
@@ -31,8 +31,8 @@ export function createHints({ directory }: Pick<ExtensionContext, 'directory'>) 
   }
 
   /**
-   * Returns the account of a user id. A `sub` that linked accounts share means the account of the requested tenant. So does the id of a linked account, if
-   * another tenant is requested.
+   * Returns the account of a user id. A `sub` that linked accounts share means the account of the requested tenant. If another tenant is requested, the id
+   * of a linked account also means the account of that tenant.
    */
   async function byId(id: string | undefined, tids: readonly string[] | undefined): Promise<Account | undefined> {
     const account = id === undefined ? undefined : await accounts.findByOid(id);
@@ -61,7 +61,7 @@ export function createHints({ directory }: Pick<ExtensionContext, 'directory'>) 
         byNationalId(hint, tids),
       ]);
       if (id) return id;
-      // A user name may be the address of another user, and so may the name of a parent account. A hint that two accounts match means neither.
+      // A user name, also of a parent account, may be the address of another user. A hint that two accounts match means neither.
       return onlyOne([...byName, ...byEmail, ...byNumber]);
     },
 

@@ -1,5 +1,5 @@
 /**
- * Decoupled sign-in (CIBA): a client requests the sign-in of a user, who approves on a device of their own.
+ * Decoupled sign-in (CIBA): a client requests the sign-in of a user, who approves on their own device.
  *
  * `endpoint` accepts the request, with `parameters` and `hints`. `requests/` stores the request and its outcome. `grant` issues the tokens, and `polling`
  * limits how often a client asks for them. `clients` checks the metadata of clients. `person/` has the pages on which the user answers. `notifications/`

@@ -24,11 +24,11 @@ export type Parameters = Readonly<Partial<Record<Name, string>>>;
 
 export type Hint = { readonly name: 'login_hint' | 'login_hint_token' | 'id_token_hint'; readonly value: string };
 
-/** The checked parameters of a request. They lack the account, because the account takes a look-up. */
+/** The checked parameters of a request. The account is found later, because the account takes a look-up. */
 export interface Checked {
   readonly asked: Omit<Asked, 'oid' | 'tid' | 'clientId'>;
   readonly hint: Hint;
-  /** Seconds. */
+  /** Requested lifetime of the request, in seconds. */
   readonly requestedExpiry?: number;
   /** The token by which the service authenticates to a client that is notified. */
   readonly notificationToken?: string;

@@ -1,4 +1,4 @@
-/** Limit of the polls for the outcome of one request, counted on all nodes together. */
+/** Rate limit of the polls for the outcome of one request, counted on all nodes together. */
 import type { ExtensionContext } from '../../lib/extension-door.js';
 import { MAX_LIFETIME_SECONDS, RETENTION_SECONDS } from './requests/record.js';
 

@@ -1,6 +1,6 @@
 /**
- * Events of authentication requests. Deliveries about a decision are enqueued before the decision is written, so that a crash loses none. They read the
- * decision when they run, so that the event, the client and the user get the same outcome.
+ * Events of authentication requests. Deliveries about a decision are enqueued before the decision is written, so that a crash loses no delivery. The
+ * deliveries read the decision when they run, so that the event, the client and the user get the same outcome.
  */
 import type { Account, Attribution, DeliveryHandler, EventMap, ExtensionContext } from '../../../lib/extension-door.js';
 import type { AuthenticationRequest } from '../requests/record.js';

@@ -1,4 +1,4 @@
-/** Notifications of a user about a request: by the host's push or SMS, and by mail. Neither contains anything that answers the request. */
+/** Notifications of a user about a request: by the host's push or SMS, and by mail. No notification contains anything that answers the request. */
 import {
   type Account,
   type CibaNotification,
@@ -85,7 +85,7 @@ export const createSendMail =
     if (found && to !== undefined) await mail.send(letterOf(context, found, to));
   };
 
-/** Returns the mail. It names no person, because the owner of the mailbox may not be the person of the account. */
+/** Returns the mail. The mail names no person, because the owner of the mailbox may not be the person of the account. */
 function letterOf(context: ExtensionContext, { request, account, client }: Waiting, to: string): Letter {
   const { tenant } = account;
   const locale = request.uiLocales?.split(' ')[0];

@@ -7,7 +7,7 @@ import type { Requests } from '../requests/requests.js';
 
 const TIMEOUT_MS = 5_000;
 
-/** Whether a retry would get the same answer. A redirect counts as an answer, and is not followed. */
+/** Returns whether a retry would get the same answer. A redirect counts as an answer, and is not followed. */
 const isFinal = (status: number): boolean => (status >= 300 && status < 400) || status === 401 || status === 403;
 
 /** Notifies the client. @throws Error if the client did not accept the notification, so that the delivery is retried */

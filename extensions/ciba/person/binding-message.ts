@@ -1,6 +1,6 @@
 /**
- * The binding message of an authentication request, as the user sees it. A hostile client may send it. So no part of the message becomes markup of its own,
- * and no part changes the order of letters, in the message or beside it.
+ * The binding message of an authentication request, as the user sees it. A hostile client may send a message. So no part of the message is used as HTML,
+ * and no part changes the order of letters, in the message or around it.
  *
  * `simpleMarkdownV1` has paragraphs, headings, lists, bold and italic. Links, HTML, code, images and tables stay text.
  * @see CIBA Core §7.1, threat D10
@@ -12,12 +12,12 @@ import type { MessageFormat } from '../requests/record.js';
 export const MAX_MESSAGE_CHARACTERS = 256;
 
 /**
- * Characters that are invisible or move visible ones: controls, line and paragraph separators, marks and overrides of direction (UAX #9), tags, surrogates
- * and noncharacters.
+ * Characters that are invisible or move visible characters: controls, line and paragraph separators, marks and overrides of direction (UAX #9), tags,
+ * surrogates and noncharacters.
  */
 const unseen = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Noncharacter_Code_Point}\u{E0000}-\u{E007F}]/gu;
 
-/** Whether a message can be shown unchanged. Only formatted messages may have several lines. */
+/** Returns whether a message can be shown unchanged. Only formatted messages may have several lines. */
 export function isPresentable(text: string, format: MessageFormat): boolean {
   const isShort = text.length <= 2 * MAX_MESSAGE_CHARACTERS && [...text].length <= MAX_MESSAGE_CHARACTERS;
   return isShort && !isBlank(text) && textProblem('text', text) === undefined && (format !== 'plaintext' || !text.includes('\n'));
@@ -164,7 +164,7 @@ const rightToLeft =
 const rightToLeftParts = new RegExp(`(${rightToLeft.source})`, 'u');
 
 /**
- * Returns text whose parts keep their order. Right-to-left words are isolated, because digits and Latin words beside them would otherwise change places.
+ * Returns text whose parts keep their order. Right-to-left words are isolated, because adjacent digits and Latin words would otherwise change places.
  * @see Unicode Standard Annex #9 §3.3.4, §6.1
  */
 function inOrder(text: string): readonly (Html | string)[] {

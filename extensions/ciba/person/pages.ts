@@ -115,7 +115,7 @@ export class Pages {
     });
   }
 
-  /** Shows the page for an incomplete sign-in. It shows nothing about the request and nothing about its user. */
+  /** Shows the page for an incomplete sign-in. The page shows nothing about the request and nothing about its user. */
   unfinished(ctx: Context, here: Pick<BrowserSignIn, 'session'>, id: string): Promise<void> {
     return this.#view(ctx, {
       title: 'ciba.unfinished.title',

@@ -1,9 +1,9 @@
 /**
  * Records of authentication requests, one for each request.
  *
- * A request is `pending` until it becomes `approved`, `denied` or `replaced` by compare-and-swap. A second decision finds the outcome of the first. A pending
- * request that expires is `expired`. An approval that the client did not redeem in time is worthless. This file has the form of the record, `user-requests`
- * the list of a user's requests, and `requests` the operations.
+ * A request is `pending` until it becomes `approved`, `denied` or `replaced` by compare-and-swap. A second decision finds the outcome of the first. A
+ * pending request that expires is `expired`. An approval that the client did not redeem in time is worthless. This file has the form of the record.
+ * `user-requests` has the list of a user's requests, and `requests` has the operations.
  */
 import type { ArtifactKind, Attribution, AuthenticationRequest, DenialReason, Proof, SignedIn } from '../../../lib/extension-door.js';
 
@@ -55,7 +55,7 @@ export interface RequestRecord extends Asked {
   readonly notification?: { readonly authReqId: string; readonly token: string };
 }
 
-/** Whether a request has expired. @param now milliseconds since the epoch, by the clock that all nodes share */
+/** Returns whether a request has expired. @param now milliseconds since the epoch, by the clock that all nodes share */
 export const isExpired = ({ expiresAt }: Pick<RequestRecord, 'expiresAt'>, now: number): boolean => expiresAt <= now;
 
 /** Returns a request as the host API shows it. @param now as in {@link isExpired} */

@@ -19,11 +19,14 @@ import { createUserRequests, type RequestEntry, type UserRequests } from './user
 
 /** Notifications that wait until a decision is written. */
 export interface Announcement {
-  /** Releases the notifications, after the decision or another one was written. */
+  /** Releases the notifications, after this decision or another decision was written. */
   release(): void;
 }
 
-/** Prepares the notifications of a decision before it is written, so that a crash between loses none. They read the decision from the request later. */
+/**
+ * Prepares the notifications of a decision before the decision is written, so that a crash loses no notification. The notifications read the decision from
+ * the request later.
+ */
 export type Announce = (request: AuthenticationRequest) => Promise<Announcement>;
 
 export interface StartedRequest {
@@ -48,19 +51,25 @@ export interface Requests extends AuthenticationRequests {
   ): Promise<StartedRequest | undefined>;
   /** Returns the values for the notification of the client. Undefined for a client that polls, and after the client got the outcome. */
   notificationOf(id: string): Promise<{ readonly authReqId: string; readonly token: string } | undefined>;
-  /** Redeems the approval of a request. One call gets it. Undefined if the client has no such request, and if the approval was redeemed before. */
+  /**
+   * Redeems the approval of a request. Only one call redeems an approval. Returns undefined if the client has no request with this secret, or if the
+   * approval was redeemed before.
+   */
   redeem(authReqId: string, clientId: string): Promise<PolledRequest | undefined>;
 }
 
-/** Milliseconds in which a missing record may still be written. Longer than a write takes, because the clock of the writing node may be behind. */
+/**
+ * Milliseconds in which a missing record may still be written. The period is longer than a write takes, because the clock of the writing node may be
+ * behind.
+ */
 const BEING_WRITTEN_MS = 30_000;
 
-/** Returns the id of the request of a secret. The id is not a credential. */
+/** Returns the id of the request that has the secret. The id is not a credential. */
 const idOf = (authReqId: string): string => createHash('sha256').update(authReqId).digest('base64url').slice(0, 32);
 
 export const GRANT_TYPE = 'urn:openid:params:grant-type:ciba';
 
-/** Whether the client may sign in users of the account's tenant by this grant. */
+/** Returns whether the client may sign in users of the account's tenant by this grant. */
 export const mayAsk = (client: Client | undefined, { tenant }: Account): boolean =>
   client?.status === 'active' &&
   (client.allowedTenants?.includes(tenant.id) ?? true) &&
@@ -206,7 +215,8 @@ class StoredRequests implements Requests {
   }
 
   /**
-   * Whether the user's record has an entry of the request. Otherwise a newer request of the client replaced it, although its own record may not say so yet.
+   * Returns whether the user's record has an entry of the request. A newer request of the client replaced a request without an entry, although the record
+   * of the replaced request may not say so yet.
    */
   async #isEntered(id: string, { oid }: RequestRecord): Promise<boolean> {
     return (await this.#userRequests.entriesOf(oid)).some((entry) => entry.id === id);

@@ -7,12 +7,15 @@ import { MAX_LIFETIME_SECONDS } from './record.js';
 
 /** Maximum pending requests of a user, so that requests cannot tire a user into an approval. @see OWASP ASVS 6.6.4 */
 const MAX_PENDING = 3;
-/** Maximum requests to a user in ten minutes: of all clients, and of each client, so that one client cannot use up a user's limit for other clients. */
+/**
+ * Maximum requests to a user in ten minutes: of all clients, and of each client. The second maximum keeps one client from using up the rate limit of the
+ * user for other clients.
+ */
 const MAX_RECENT = 10;
 const MAX_RECENT_OF_CLIENT = 5;
 const RECENT_MS = 600_000;
 
-/** The record outlives its last request, and the time in which requests are counted. */
+/** Records of the requests to a user. A record outlives its last request, and the time in which requests are counted. */
 export const userRequestsKind: ArtifactKind = {
   name: 'ciba.books',
   lifetimeSeconds: Math.max(MAX_LIFETIME_SECONDS, RECENT_MS / 1000) + 60,
@@ -45,7 +48,7 @@ export interface UserRequests {
   entriesOf(oid: string): Promise<readonly RequestEntry[]>;
   /**
    * Adds an entry, unless the user has the maximum of requests.
-   * @param decided returns the ids of the entries whose requests are no longer pending. It is called if the record has entries.
+   * @param decided returns the ids of the entries whose requests are no longer pending. The function is called if the record has entries.
    * @returns the entries of the same client, which the new entry replaces; undefined if the user has too many requests
    */
   enter(
