@@ -2,7 +2,7 @@ import { defineClaims, isEmailVerified } from '../../lib/extension-door.js';
 import { ofOtherAccounts } from './linked-accounts.js';
 
 export interface EmailOptions {
-  /** Addresses in `email` of a person with a second address, for clients and API resources without a setting of their own. */
+  /** Addresses in `email` of a person with a second address, for clients and API resources without their own setting. */
   readonly email: 'all' | 'first';
 }
 
