@@ -39,7 +39,7 @@ export class AccountChoice {
     this.#method = method;
   }
 
-  /** Signs in to the account if it is the only one and no claim. Otherwise asks which account to sign in to. */
+  /** Signs in to the account if it is the only account and not a claim. Otherwise asks which account to sign in to. */
   async offer(
     ctx: Context,
     interaction: Interaction,

@@ -35,8 +35,8 @@ const nameOf = ({ idp, subject }: ExternalIdentity): string =>
     .digest('base64url');
 
 /**
- * Whether the person may remove an identity. The last identity of the connection of this sign-in stays, because it may be the only way to sign in. A sign-in
- * by another way proves that another way exists.
+ * Returns whether the person may remove an identity. The last identity of the connection of this sign-in stays, because it may be the only way to sign in.
+ * A sign-in by another way proves that another way exists.
  */
 const isRemovable = ({ idp, account }: BrowserSignIn, identity: ExternalIdentity): boolean =>
   identity.idp !== idp || account.person.user.externalIdentities.some((one) => one.idp === idp && one.subject !== identity.subject);

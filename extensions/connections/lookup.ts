@@ -18,7 +18,7 @@ const MOST_TENANTS = 20;
 
 export const isActive = (connection: Connection | undefined): connection is Connection => connection?.status === 'active';
 
-/** Whether users of the tenant may sign in by the connection. */
+/** Returns whether users of the tenant may sign in by the connection. */
 export const isFor = ({ tid }: Connection, ofInstance: string, user: string): boolean => tid === ofInstance || tid === user;
 
 export function createConnectionLookup(context: ExtensionContext): ConnectionLookup {

@@ -31,7 +31,7 @@ export function createMethod(context: ExtensionContext, lookup: ConnectionLookup
     http: { requestId },
   } = context;
 
-  /** Whether a tenant whose users may sign in here can use the connection. */
+  /** Returns whether a tenant whose users may sign in here can use the connection. */
   const fits = (connection: Connection, { tids }: Pick<Interaction, 'tids'>): boolean =>
     tids === undefined || tids.some((tid) => isFor(connection, ofInstance, tid));
 

@@ -14,7 +14,7 @@ import {
 const text = () => Type.String();
 const optional = Type.Optional;
 
-/** A claim that fills a field. `update`: also at later sign-ins. */
+/** Returns the schema of a claim that fills a field. With `update`, the claim fills the field at later sign-ins too. */
 const Mapped = () =>
   optional(Type.Object({ claim: Type.String({ minLength: 1, maxLength: 200 }), update: optional(Type.Boolean()) }, strict));
 export const Mapping = Type.Object(
@@ -128,7 +128,7 @@ export const domains = defineCollection({
   cached: true,
 });
 
-/** An authorization request that was sent to a provider. Its `state` is the id. */
+/** An authorization request that was sent to a provider. The id of the record is the `state` of the request. */
 export interface SentRequest {
   readonly uid: string;
   readonly connectionId: string;

@@ -21,7 +21,7 @@ type Settings = Pick<ConnectionFields, 'mapping'>;
 /** Members that cannot decide who signs in. Secrets and keys are not listed, because other operations write them, and they only authenticate the service. */
 const harmless: ReadonlySet<string> = new Set(['name', 'hasButton', 'endSession', 'domains', 'clientAuth', 'keyAlgorithm']);
 
-/** Whether a change can decide who signs in. Every member can, except the harmless ones. Disabling the connection cannot. */
+/** Returns whether a change can decide who signs in. Every member can, except the harmless ones. Disabling the connection cannot. */
 export const decidesWhoSignsIn = (patch: object): boolean =>
   Object.entries(patch).some(([name, value]) => !(harmless.has(name) || (name === 'status' && value === 'disabled')));
 

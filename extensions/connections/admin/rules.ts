@@ -36,7 +36,9 @@ const GOOGLE = 'https://accounts.google.com';
 const ofPreset: Readonly<Record<ConnectionFields['preset'], Partial<Described>>> = {
   oidc: {},
   google: { issuer: GOOGLE },
-  /** Entra does not say whether an address is verified. Its `sub` differs between applications; its `oid` identifies a user of the Entra tenant. */
+  /**
+   * Entra does not say whether an address is verified. The `sub` of a user differs between applications. The `oid` identifies a user of the Entra tenant.
+   */
   entra: {
     clientAuth: 'client_secret_post',
     subjectClaim: 'oid',
@@ -48,7 +50,7 @@ const ofPreset: Readonly<Record<ConnectionFields['preset'], Partial<Described>>>
 const entraHosts = ['https://login.microsoftonline.com', 'https://login.microsoftonline.us', 'https://login.partner.microsoftonline.cn'];
 const entraPath = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/v2\.0$/i;
 
-/** Claims that a user can choose, or that several users can share. None of them identifies a user. */
+/** Claims that a user can choose, or that several users can share. None of these claims identifies a user. */
 const namesNobody: ReadonlySet<string> = new Set(['email', 'preferred_username', 'upn', 'unique_name', 'name', 'nickname', 'phone_number']);
 
 /**

@@ -75,7 +75,8 @@ export class ConnectionWrites {
     try {
       return await this.#insert(place, fields, by);
     } catch (error) {
-      // After a timeout the store may still create the connection, so its domains stay taken. If the store does not create it, the domains are free anyway.
+      // After a timeout the store may still create the connection, so its domains stay reserved. If the store does not create it, the domains are free
+      // anyway.
       const isMadeYet = IdpError.is(error, 'store_unavailable') || (await this.#lookup.get(id)) !== undefined;
       if (!isMadeYet) await giveUpDomains(this.#context, id, given.domains);
       throw IdpError.is(error, 'conflict') && error.details.path === undefined ? new IdpError('conflict', { path: '/id' }) : error;
@@ -188,7 +189,10 @@ export class ConnectionWrites {
     return row;
   }
 
-  /** Returns the connection with the key or secret of its `clientAuth`, and without the other. Generates a key if the newest key has another algorithm. */
+  /**
+   * Returns the connection with the key pairs or the secret that its `clientAuth` needs, and without the other. Generates a key pair if the newest key pair
+   * has another algorithm.
+   */
   async #withMeans(id: string, row: ConnectionFields): Promise<ConnectionFields> {
     const { secret, ...rest } = row;
     if (row.clientAuth !== 'private_key_jwt') return { ...rest, keys: [], ...present({ secret }) };

@@ -1,12 +1,16 @@
 /**
  * Accounts that an identity at a provider opens.
  *
- * An identity opens an account if it was recorded for the account: by an administrator, by the connection that created the account, or by the person after
- * a sign-in to the account. No e-mail address and no user name opens an account. The identities of a parent open its linked accounts, as its password does.
+ * An identity opens an account if one of these recorded the identity for the account:
+ * - an administrator
+ * - the connection that created the account
+ * - the person, after a sign-in to the account
  *
- * The administrator of any tenant can record an identity of a connection of the instance. Such a record is a claim. A claim opens the account if the sign-in
- * is restricted to the account's tenant, or after the person acknowledges the account. A claim never prevents the linking of an account, or a new account in
- * another tenant.
+ * No e-mail address and no user name opens an account. The identities of a parent account open its linked accounts, as its password does.
+ *
+ * The administrator of any tenant can record an identity of a connection of the instance. A record of this kind is a claim. A claim opens the account if
+ * the sign-in is restricted to the account's tenant, or after the person acknowledges the account. A claim never prevents the linking of an account, or a
+ * new account in another tenant.
  */
 import { type Account, attributionOf, type ExtensionContext, type SignInRef } from '../../../lib/extension-door.js';
 import { isFor } from '../lookup.js';
@@ -25,13 +29,13 @@ export interface People {
   /** Returns the ways in which identities of the connection open the account here, as they are recorded now. */
   openingsOf(connection: Connection, account: Account, narrowed: Narrowed): readonly Opening[];
   /**
-   * Whether all writers held the privileges that the account has: the writers of the identity, of the settings of the connection, and of the account link of a
-   * linked account.
+   * Returns whether all writers held the privileges that the account has. The writers wrote the identity, the settings of the connection, or the account
+   * link of a linked account.
    */
   opens(opening: Pick<Opening, 'account' | 'identity'>): Promise<boolean>;
   /** Records that the person acknowledges the account. Returns the account; undefined if the identity was removed since. */
   acknowledge(connection: Connection, opening: Opening): Promise<Account | undefined>;
-  /** Whether the person may record the identity for the account to which the person signed in. */
+  /** Returns whether the person may record the identity for the account to which the person signed in. */
   mayLink(connection: Connection, subject: string, account: Account): Promise<boolean>;
   /** Records the identity for the account. @param signedInBy the sign-in to the account */
   link(connection: Connection, subject: string, account: Account, signedInBy: SignInRef): Promise<void>;

@@ -36,7 +36,7 @@ const PREFIX = 'connections:';
 /** Maximum seconds since the sign-in to the account. */
 const FRESH_SECONDS = 900;
 
-/** Returns the id of the internal client for the sign-in to the account. Its pages show the application that started the sign-in. */
+/** Returns the id of the internal client for the sign-in to the account. The pages of this client show the application that started the sign-in. */
 const applicationOf = (connectionId: string, clientId: string): string => `${PREFIX}${connectionId}/${clientId}`;
 
 export function createApplications(
@@ -131,7 +131,7 @@ export class AccountLinking {
     const { signIn } = this.#context;
     const pending = await this.#pendingLink(interaction, name);
     const here = pending && (await signIn.current(ctx));
-    // An incomplete sign-in continues where it stopped, for example at the second factor.
+    // An incomplete sign-in continues at its next step, for example at the second factor.
     if (pending && !here) return void (await this.#toSignIn(ctx, interaction, pending.connection, name, tenantOf(interaction)));
     if (!pending || !here || !this.#isForLink(here, pending.connection))
       return void redirectByGet(ctx, this.#pages.stepUrl(interaction, '?restart=yes'));
@@ -141,7 +141,7 @@ export class AccountLinking {
     return void (await this.#toSignIn(ctx, interaction, pending.connection, name, ask));
   }
 
-  /** Whether the user signed in to link the account: recently, and not by this connection. */
+  /** Returns whether the user signed in to link the account: recently, and not by this connection. */
   #isForLink({ authTime, idp }: BrowserSignIn, { id }: Connection): boolean {
     return authTime >= this.#context.service.now() / 1000 - FRESH_SECONDS && idp !== id;
   }

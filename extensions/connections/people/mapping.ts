@@ -30,7 +30,7 @@ const kinds: Readonly<Record<PersonField, TextKind>> = {
   externalId: 'line',
 };
 
-/** Whether a claim may fill the field. Other claims are left out, because a mistake of a provider must not prevent a sign-in. */
+/** Returns whether a claim may fill the field. Other claims are left out, because a mistake of a provider must not prevent a sign-in. */
 const mayFill = (field: PersonField, value: string): boolean =>
   problemsOf(recordForms.person[field], value).length === 0 && (field !== 'pictureUrl' || /^[^\s]{1,2000}$/.test(value));
 
@@ -40,7 +40,7 @@ export const textOf = (claims: Claims, claim: string | undefined, kind: TextKind
   return (typeof value === 'string' && cleanText(kind, value.slice(0, LONGEST).replaceAll('\ufffd', ''))) || undefined;
 };
 
-/** Whether the claim needed no cleaning. A cleaned address is left out, because it differs from the address that the provider may have verified. */
+/** Returns whether the claim needed no cleaning. A cleaned address is left out, because it differs from the address that the provider may have verified. */
 const isClean = (claims: Claims, claim: string | undefined, value: string): boolean =>
   claim !== undefined && String(ownMember(claims, claim)).trim() === value;
 
@@ -60,12 +60,12 @@ export function fieldsOf(mapping: Mapping, claims: Claims, which: 'all' | 'updat
   );
 }
 
-/** Whether the provider says that it verified the address. */
+/** Returns whether the provider says that it verified the address. */
 export const isVerified = (claims: Claims): boolean => claims.email_verified === true || claims.email_verified === 'true';
 
 /**
- * Whether the connection verifies the address of a user. The provider must say so of the claim `email`, and the connection must be of the instance or have
- * the domain. Only an operator gives domains to connections.
+ * Returns whether the connection verifies the address of a user. The provider must say that the address in the claim `email` is verified. The connection
+ * must be of the instance or have the domain. Only an operator gives domains to connections.
  */
 export const provesEmail = (
   { tid, domains }: Pick<Connection, 'tid' | 'domains'>,
@@ -81,10 +81,12 @@ export const provesEmail = (
 const isUserName = (text: string): boolean => problemsOf(recordForms.user.properties.userName, text).length === 0;
 /** A subject that stays unique as a part of a user name, although user names are compared without case. */
 const plainSubject = /^[a-z0-9._-]{1,100}$/;
-/** A hash in place of a subject. A subject in the form of a hash is hashed too. Otherwise it could get the user name of another subject. */
+/** A hash in place of a subject. A subject in the form of a hash is hashed too, because it could otherwise get the user name of another subject. */
 const hashedSubject = /^[0-9a-f]{32}$/;
 
-/** Returns the user name of a new user: the mapped claim, else the address, else a name of the connection and the subject, which every provider sends. */
+/**
+ * Returns the user name of a new user: the mapped claim, else the address, else a name of the connection and the subject. Every provider sends a subject.
+ */
 export function userNameOf({ id, mapping }: Pick<Connection, 'id' | 'mapping'>, { claims, subject }: Pick<Upstream, 'claims' | 'subject'>) {
   const isWhole = (claim: string | undefined): boolean => claim !== undefined && !String(ownMember(claims, claim)).includes('\ufffd');
   const name = isWhole(mapping.userName?.claim) ? textOf(claims, mapping.userName?.claim, 'userName') : undefined;
@@ -139,7 +141,7 @@ export async function groupsFor(
   return [...new Set([...others, ...given])];
 }
 
-/** Refuses groups for a linked account, because the identity is the parent's. @throws IdpError `already_linked` */
+/** Refuses groups for a linked account, because the identity belongs to the parent account. @throws IdpError `already_linked` */
 function checkOwner({ user }: PersonWithUser): void {
   if (user.parentUserId !== undefined) throw new IdpError('already_linked');
 }

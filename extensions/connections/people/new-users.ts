@@ -16,7 +16,7 @@ export class NewUsers {
     this.#names = context.keys.seal('connections user name');
   }
 
-  /** Creates a user in the connection's tenant of new users. Of two concurrent answers, one creates the user. @throws RefusedAnswer */
+  /** Creates a user in the connection's tenant of new users. Only one of two concurrent answers creates the user. @throws RefusedAnswer */
   async create(connection: Connection, upstream: Upstream, narrowed: Narrowed): Promise<Account> {
     const { subject } = upstream;
     const tid = await this.#checkMayCreate(connection, upstream, narrowed);

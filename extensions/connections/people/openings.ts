@@ -1,4 +1,4 @@
-/** Accounts that recorded identities open: all of them, the ones that may sign in here, and the ones that the person must acknowledge first. */
+/** Accounts that recorded identities open: all accounts, the accounts that may sign in here, and the accounts that the person must acknowledge first. */
 import { type Account, type ExtensionContext, type ExternalIdentity, type Interaction, isClaimed } from '../../../lib/extension-door.js';
 import { isFor } from '../lookup.js';
 import type { Connection } from '../records.js';
@@ -8,7 +8,7 @@ import { updatePerson } from './mapping.js';
 /** Members of an interaction that restrict the accounts of the sign-in. */
 export type Narrowed = Pick<Interaction, 'tids' | 'eventMetadata'>;
 
-/** An account, and the identity that opens it. A linked account is opened by an identity of its parent. */
+/** An account, and the identity that opens it. A linked account is opened by an identity of its parent account. */
 export interface Opening {
   readonly account: Account;
   readonly identity: ExternalIdentity;
@@ -18,7 +18,7 @@ export interface Opening {
   readonly heldTo?: string;
 }
 
-/** Maximum claimed accounts on the page: first one account of each tenant, then a second one of each. */
+/** Maximum claimed accounts on the page: first one account of each tenant, then a second account of each tenant. */
 const MOST_CLAIMS = 100;
 /** Maximum claimed accounts of one tenant, so that its administrator cannot hide accounts of other tenants. */
 const MOST_OF_TENANT = 10;
@@ -27,11 +27,11 @@ const MOST_READ = 50;
 
 export const isOpen = ({ person, tenant }: Account): boolean => person.user.status === 'active' && tenant.status === 'active';
 
-/** Whether the account is invited, and becomes active by its first sign-in with an identity that an administrator recorded. */
+/** Returns whether the account is invited, and becomes active by its first sign-in with an identity that an administrator recorded. */
 export const isWaiting = ({ person, tenant, unmetPolicy }: Account): boolean =>
   person.user.status === 'invited' && tenant.status === 'active' && unmetPolicy === undefined;
 
-/** Whether the account's tenant allows sign-ins by the connection. */
+/** Returns whether the account's tenant allows sign-ins by the connection. */
 export const allows = ({ tenant: { signIn } }: Pick<Account, 'tenant'>, { id }: Connection): boolean =>
   signIn?.methods?.some((name) => name === id || name === METHOD) ?? true;
 
@@ -74,8 +74,8 @@ export class Openings {
   }
 
   /**
-   * Whether all writers held the privileges that the account has: the writers of the identity, of the settings of the connection, and of the account link of a
-   * linked account.
+   * Returns whether all writers held the privileges that the account has. The writers wrote the identity, the settings of the connection, or the account
+   * link of a linked account.
    */
   async opens({ account, identity }: Pick<Opening, 'account' | 'identity'>): Promise<boolean> {
     const { means } = this.#context.directory;
@@ -120,13 +120,13 @@ export class Openings {
     return opened;
   }
 
-  /** Returns the account. Activates it first, if it was invited and an administrator recorded the identity for it. */
+  /** Returns the account. Activates an invited account first, if an administrator recorded the identity for the account. */
   async activated(account: Account, connection: Connection, identity: ExternalIdentity): Promise<Account> {
     if (!isWaiting(account) || !allows(account, connection)) return account;
     return { ...account, person: await this.#context.directory.acceptance.acceptIdentity(account.person, identity) };
   }
 
-  /** @param owner account that has the credentials of the account: its parent, or itself */
+  /** @param owner account that has the credentials of the account: the parent account, or the account itself */
   #opening(connection: Connection, owner: Account, account: Account, identity: ExternalIdentity, { tids }: Narrowed): Opening {
     if (connection.tid !== this.#context.records.ofInstance || !isClaimed(owner, identity)) return { account, identity, isClaim: false };
     const tid = owner.tenant.id;

@@ -87,7 +87,7 @@ async function read(
       throw new RefusedAnswer('wrongTenant', `the claim ${claim} is another than the connection is for`);
   return { subject, claims, amr: ['external', ...(isMultiFactor(connection, idToken) ? ['mfa'] : [])], provenAt };
 
-  /** Whether the connection uses a claim that is missing in the ID token, and the provider has a userinfo endpoint. */
+  /** Returns whether the connection uses a claim that is missing in the ID token, and the provider has a userinfo endpoint. */
   function needsUserInfo({ mapping, subjectClaim, requiredClaims, requireVerifiedEmail }: Connection, idTokenClaims: Claims): boolean {
     const mapped = [...Object.values(mapping).map(({ claim }) => claim), subjectClaim, ...requiredClaims.map(({ claim }) => claim)];
     const all = [...mapped, ...(requireVerifiedEmail && mapping.email ? ['email_verified'] : [])];

@@ -67,7 +67,7 @@ export class Providers {
     this.#secrets = secrets;
   }
 
-  /** Whether a browser may be sent to the URL. */
+  /** Returns whether a browser may be sent to the URL. */
   isFit(url: string): boolean {
     return isProviderUrl(url, this.#context.service.production);
   }
@@ -180,7 +180,7 @@ export class Providers {
   }
 }
 
-/** Whether a provider may have this URL: https, or outside production http at a loopback address. */
+/** Returns whether a provider may have this URL: https, or outside production http at a loopback address. */
 export function isProviderUrl(url: string, production: boolean): boolean {
   if (!canParseUrl(url)) return false;
   const parsed = new URL(url);
