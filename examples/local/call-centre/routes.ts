@@ -66,7 +66,7 @@ export function createCallCentre(issuer: string, phones: Phones): Router {
     .get('/call-centre/:id', (ctx) => {
       const call = calls.get(String(ctx.params.id));
       ctx.status = call ? 200 : 404;
-      ctx.body = call ? callPage(call) : errorPage('There is no such call', 'It was a while ago, or the demo was started anew.');
+      ctx.body = call ? callPage(call) : errorPage('There is no such call', 'It was a while ago, or the demo was restarted.');
     })
     .get('/phone', (ctx) => {
       ctx.body = phonePage(callers, phones);

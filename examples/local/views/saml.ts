@@ -34,7 +34,7 @@ ${claimList((profile.attributes ?? {}) as object)}
 <section class="hero">
 ${signedOut && html`<p class="notice" role="status">You are signed out.</p>`}
 <h1>An application that speaks SAML</h1>
-<p class="lead">The same accounts, pages and session as in the order desk: whoever is signed in there is signed in here without being asked.</p>
+<p class="lead">The same accounts, pages and session as in the order desk: a user who is signed in there is signed in here without being asked.</p>
 <a class="button primary" href="/saml/sign-in">Sign in</a>
 </section>
 </div>`,

@@ -90,7 +90,7 @@ function operationsAt(resource: ServiceProviderResource, path: string): readonly
       ...write,
       method: 'POST',
       path: `${one}/refresh`,
-      summary: 'Reads the metadata of a SAML service provider anew, from its URL',
+      summary: 'Reads the metadata of a SAML service provider again, from its URL',
       answer: ServiceProviderItem,
       errors: ['metadata_url_missing', 'impersonation_operator_required', ...ofMetadata],
       handle: (request) => resource.refresh(request),

@@ -95,7 +95,7 @@ export const ServiceProviderItem = Type.Object(
           readAt: Type.String(),
           validUntil: optional(Type.String()),
           notes: Type.Array(Type.String(), { description: 'What in the metadata has no effect' }),
-          problem: optional(Type.String({ description: 'Why it could not be read anew' })),
+          problem: optional(Type.String({ description: 'Reason that the metadata could not be read again' })),
           failingSince: optional(Type.String()),
         },
         { ...strict, description: 'The metadata that it was read from' },

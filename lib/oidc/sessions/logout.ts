@@ -50,7 +50,7 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
     endGrants: (ctx: KoaContextWithOIDC): void => endGrants(made, ctx),
     skipWithoutSession: (ctx: KoaContextWithOIDC): void => skipWithoutSession(made, ctx),
 
-    /** Asks the user, unless the ID token belongs to this session: whoever has the token may end it. */
+    /** Asks the user, unless the ID token belongs to this session, because a client with that token may end the session. */
     async logoutSource(ctx: KoaContextWithOIDC): Promise<void> {
       if (isOfThisSession(parts, ctx)) return endSessionUnasked(ctx);
       const { secret } = sessionOf(ctx).state as { secret: string };
