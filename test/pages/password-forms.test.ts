@@ -57,6 +57,12 @@ describe('a password is saved under a user name', () => {
     const other = { part: 'field', name: 'name', label: { plain: 'Name' } } as const;
     const field = { ...other, autocomplete: 'username' };
     expect(shown([{ ...asked, userName: 'alice"<' }])).toContain('value="alice&quot;&lt;" autocomplete="username" readonly');
+    const both = shown([
+      { ...asked, name: 'old', userName: 'alice' },
+      { ...asked, userName: 'alice' },
+    ]);
+    expect(both.match(/value="alice" autocomplete="username" readonly/g)).toHaveLength(1);
+    expect(passwordsWithoutUserName(both)).toEqual([]);
     const typed = shown([field, { ...asked, userName: { field: 'name' } }]);
     expect(passwordsWithoutUserName(typed)).toEqual([]);
     expect(typed.match(/autocomplete="username"/g)).toHaveLength(1);

@@ -14,8 +14,11 @@ export function extensionView({ title, lead, problem, form, parts, script }: Pag
   // The first invalid field has the focus; without one, the first field.
   const [atFault] = wrong.keys();
   const focused = problem === undefined ? (atFault ?? fields[0]?.name) : undefined;
+  const rendered = parts.map((part, at) =>
+    part.part === 'field' ? renderField(part, { focused, before: parts.slice(0, at) }, context) : renderPart(part, context),
+  );
   const inner = html`${problemSummary(problem)}${problem === undefined && problemList(wrong)}
-${parts.map((part) => (part.part === 'field' ? renderField(part, focused, context) : renderPart(part, context)))}`;
+${rendered}`;
   return {
     title,
     ...present({ lead }),
@@ -39,15 +42,22 @@ const attributes = {
 
 type FieldModel = Extract<PartModel, { readonly part: 'field' }>;
 
-function renderField(part: FieldModel, focused: string | undefined, context: PageContext): Html {
+interface Place {
+  /** Name of the field with the focus. */
+  readonly focused: string | undefined;
+  /** Parts above the field. */
+  readonly before: readonly PartModel[];
+}
+
+function renderField(part: FieldModel, { focused, before }: Place, context: PageContext): Html {
   const { name, label, problem, isOptional = false } = part;
   const common = { name, label, problem, isOptional, autofocus: name === focused };
   if (part.kind === 'password') {
     const { autocomplete, userName } = part;
-    return field(
-      { ...common, type: 'password', autocomplete, userName: typeof userName === 'string' ? { value: userName } : userName },
-      context,
-    );
+    // The form has one input for a user name, because Chromium takes a second one for the start of another form.
+    const above = before.find((other) => other.part === 'field' && other.kind === 'password' && other.userName === userName);
+    const named = typeof userName === 'string' ? { value: userName } : userName;
+    return field({ ...common, type: 'password', autocomplete, userName: above?.part === 'field' ? { field: above.name } : named }, context);
   }
   const { kind = 'text', value, autocomplete = kind === 'code' ? 'one-time-code' : 'off' } = part;
   return field({ ...common, type: 'text', autocomplete, value, attributes: attributes[kind] }, context);
