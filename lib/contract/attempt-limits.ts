@@ -92,8 +92,8 @@ export const namedLimits =
     create(name, rule);
 
 /**
- * One attempt that several limits count. An attempt that fails because the service could not check it does not count for any of them: a store was unavailable, or
- * the node was busy.
+ * One attempt that several limits count. An attempt counts for no limit if the service could not check the attempt: a store was unavailable, or the
+ * node was busy.
  * @example
  * ```ts
  * import { Attempt, type ExtensionContext, HOUR_MS, IdpError } from 'tenant-idp/extension';

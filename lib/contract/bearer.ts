@@ -14,10 +14,10 @@ export interface AccessToken {
   readonly audiences: readonly string[];
   /** The account behind the token. Absent for a token of the client itself. */
   readonly account?: Account;
-  /** How the person signed in. */
+  /** The sign-in of the user. */
   readonly login?: LoginContext;
   readonly expiresAt: Date;
-  /** Id of the token's grant. Tie data to it that must end with the grant. It is not a credential. Absent for a token of the client itself. */
+  /** Id of the token's grant. Tie data to the grant that must end with the grant. The id is not a credential. Absent for a token of the client itself. */
   readonly grantId?: string;
 }
 
@@ -32,7 +32,7 @@ export interface ShownToken {
   readonly value: string;
 }
 
-/** The reason that an access token is refused. */
+/** The reason for which an access token is refused. */
 export interface TokenRefusal {
   /** The `error` of the challenge. @see RFC 6750 §3.1, RFC 9449 §7.1, §9 */
   readonly refused: 'invalid_token' | 'invalid_dpop_proof' | 'use_dpop_nonce';

@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import type { ArtifactKind, PutArtifact } from '../store/records/extension-artifacts.js';
 import type { ExtensionContext } from './extension-context.js';
 
-/** Records of one browser. No other browser can name them. */
+/** Records of one browser. No other browser can address these records. */
 export interface BrowserRecords {
   put(ctx: Context, name: string, value?: unknown, options?: PutArtifact): Promise<boolean>;
   read(ctx: Context, name: string): Promise<unknown>;

@@ -7,7 +7,7 @@ import type { Order } from '../store/directory-store.js';
 import { formatProblems } from './schema-formats.js';
 
 /**
- * Types a collection; what a compiler cannot see is checked when the service starts.
+ * Types a collection. The service checks at its start what a compiler cannot see.
  * @example
  * ```ts
  * import { defineCollection, type Extension, Type } from 'tenant-idp/extension';

@@ -1,8 +1,8 @@
 /**
  * The extension contract: an extension is one plain object for one feature.
  *
- * An extension imports only the entry point `tenant-idp/extension`, which exports this folder and helpers for routes. Its context, `extension-context`,
- * gives it the rest of the service. The folder `assembly` joins the parts of all extensions.
+ * An extension imports only the entry point `tenant-idp/extension`, which exports this folder and helpers for routes. The extension's context,
+ * `extension-context`, gives the extension the rest of the service. The folder `assembly` joins the parts of all extensions.
  */
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { Middleware } from 'koa';
@@ -35,8 +35,8 @@ import type { DeliveryHandler, DeliveryKind, ExtensionProblem, Job, ReportProble
 export interface ExtensionSeed<Schema extends TSchema = TSchema> {
   readonly form: Schema;
   /**
-   * Returns the records, in the order in which the seed creates them. They come before the tenants of the seed, because policies of tenants may name them.
-   * The seed creates each record once. Later starts change only fields that nobody else changed.
+   * Returns the records, in the order in which the seed creates the records. Records of extensions are created before the tenants of the seed, because
+   * policies of tenants may name these records. The seed creates each record once. Later starts change only fields that nobody else changed.
    */
   pieces(seeded: Static<Schema>, context: ExtensionContext, names: SeedNames): readonly SeedPiece<{ readonly id: string }>[];
 }
@@ -48,12 +48,12 @@ export interface SeedNames {
 
 /** A feature of the service. The start fails if two extensions claim the same route, claim, page or discovery member. The error names both. */
 export interface Extension {
-  /** Lower-case letters, digits and hyphens; begins with a letter. Names of the service's own extensions are reserved. */
+  /** Name of the extension: lower-case letters, digits and hyphens, starting with a letter. Names of the service's own extensions are reserved. */
   readonly name: string;
   /** Adds routes below the issuer. The start fails for a path of the protocol, in any spelling. */
   readonly routes?: (router: ExtensionRouter, context: ExtensionContext) => void;
   /**
-   * Format of errors of its routes: `problem` (RFC 9457), `oauth` (`error` and `error_description` in JSON) or a `page`.
+   * Format of errors of the extension's routes: `problem` (RFC 9457), `oauth` (`error` and `error_description` in JSON) or a `page`.
    * @default a page below `own` and for browsers, else `oauth`
    */
   readonly errors?: 'problem' | 'oauth' | 'page';
@@ -78,7 +78,7 @@ export interface Extension {
   readonly start?: (context: ExtensionContext) => Awaitable<void>;
   /** Returns the current problems of the extension, for `health().problems`. Has to answer within two seconds. */
   readonly health?: (context: ExtensionContext) => Awaitable<readonly ExtensionProblem[]>;
-  /** Handlers of its deliveries, by kind. A kind is the extension's name, a dot, and a name: `notes.mail`. */
+  /** Returns handlers of the extension's deliveries, by kind. A kind is the extension's name, a dot, and a name: `notes.mail`. */
   readonly deliveries?: (context: ExtensionContext) => Readonly<Record<string, DeliveryHandler | DeliveryKind>>;
   readonly jobs?: (context: ExtensionContext) => readonly Job[];
   /** Types of the extension's own events. Declare them in `EventMap` by declaration merging. */
@@ -87,49 +87,49 @@ export interface Extension {
   readonly pages?: (context: ExtensionContext) => ShowPage;
   /** Writes the mails of all extensions. Exactly one extension has this member: the one with `pages`. */
   readonly letters?: (context: ExtensionContext) => WriteLetter;
-  /** Members of the discovery document, except `issuer`, `jwks_uri` and the service's own endpoints. */
+  /** Returns members of the discovery document, except `issuer`, `jwks_uri` and the service's own endpoints. */
   readonly discovery?: (context: ExtensionContext) => Readonly<Record<string, unknown>>;
   /** Koa middleware around an endpoint of the protocol, by the endpoint's name. */
   readonly around?: Readonly<Record<string, (context: ExtensionContext) => Middleware>>;
-  /** Sign-in methods in addition to the password. */
+  /** Returns sign-in methods in addition to the password. */
   readonly signInMethods?: (context: ExtensionContext) => readonly SignInMethod[];
-  /** Steps that a signed-in person has to complete before an application gets its answer. */
+  /** Returns steps that a signed-in user has to complete before an application gets its answer. */
   readonly requirements?: (context: ExtensionContext) => readonly Requirement[];
   /** Texts of the extension, in each language of the pages. */
   readonly texts?: ExtensionTexts;
   /** Texts and links at the foot of the sign-in pages. */
   readonly pageAdditions?: readonly PageAddition[];
-  /** Pages on which people change data of their own account. The account page links to them. */
+  /** Pages on which users change data of their accounts. The account page links to these pages. */
   readonly accountSections?: readonly AccountSection[];
   /**
-   * Grant types at the token endpoint, by `grant_type`: an absolute URI, for which clients are registered (RFC 6749 §4.5). Each is made once, before the
-   * service listens, and listed in discovery.
+   * Grant types at the token endpoint, by `grant_type`: an absolute URI, for which clients are registered (RFC 6749 §4.5). Each grant type is created once,
+   * before the service listens, and listed in discovery.
    */
   readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
   /**
-   * Endpoints of oidc-provider that the extension answers. The client is authenticated first, as at the token endpoint. The service owns their paths, and
-   * {@link configure} adds their feature.
+   * Endpoints of oidc-provider that the extension answers. The service authenticates the client first, as at the token endpoint. The service owns the paths
+   * of the endpoints, and {@link configure} adds their feature.
    */
   readonly clientEndpoints?: Readonly<Record<'backchannel_authentication', (context: ExtensionContext) => ClientEndpoint>>;
   /**
-   * Adds names to `features`, `routes` and `ttl` of oidc-provider's configuration, for an endpoint of oidc-provider that the service does not use. Gets the
-   * configuration to read. Called once for each set of signing keys.
+   * Adds names to `features`, `routes` and `ttl` of oidc-provider's configuration, for an endpoint of oidc-provider that the service does not use. The
+   * first argument is the configuration, to read only. Called once for each set of signing keys.
    */
   readonly configure?: (configuration: Readonly<Record<string, unknown>>, context: ExtensionContext) => ConfigurationAddition;
-  /** Internal clients: applications of another protocol that the extension answers. `signIn.require` signs people in for them. */
+  /** Returns internal clients: applications of another protocol that the extension answers. `signIn.require` signs users in for internal clients. */
   readonly clients?: (context: ExtensionContext) => InternalClients;
   /**
-   * Returns the absolute URL of the page on which people end an impersonation. Every page links to it during an impersonation. The first extension with a
-   * URL wins.
+   * Returns the absolute URL of the page on which users end an impersonation. Every page links to this URL during an impersonation. The first extension
+   * with a URL wins.
    */
   readonly endImpersonationAt?: (context: ExtensionContext) => string | undefined;
-  /** Decides whether impersonations that the extension began may continue, and cleans up when they end. */
+  /** Returns the rule that decides whether impersonations of the extension may continue, and cleans up when these impersonations end. */
   readonly impersonation?: (context: ExtensionContext) => ImpersonationRule;
-  /** Is notified when a sign-in ends. */
+  /** Returns a participant that is notified when a sign-in ends. */
   readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**
-   * Checks of client metadata, by member name. The members are stored in the client's record and are checked when a client is written. Each check returns
-   * what the value should be instead (`a https URL`), or undefined if the value is valid. Names that the service knows or refuses are reserved.
+   * Checks of client metadata, by member name. The members are stored in the client's record. The members are checked when a client is written. Each check
+   * returns what the value should be instead (`a https URL`), or undefined if the value is valid. Names that the service knows or refuses are reserved.
    * `fetchProblem` is `http.fetchProblem` of the context, for URLs that the service calls.
    */
   readonly clientMetadata?: Readonly<Record<string, (value: unknown, fetchProblem: FetchProblem) => string | undefined>>;

@@ -1,4 +1,4 @@
-/** Limits of attempts: how many of a kind there may be in a window, counted by all nodes together. */
+/** Limits of attempts: maximum attempts of a kind in a window, counted by all nodes together. */
 import type { Awaitable } from '../awaitable.js';
 import { minutesUntil, secondsUntil } from '../times/time-left.js';
 
@@ -13,22 +13,22 @@ export interface LimitRule {
 export interface CountedAttempt {
   /** Attempts of the window, including this one. */
   readonly count: number;
-  /** Whether the attempt exceeds the limit. The caller then refuses it. */
+  /** Whether the attempt exceeds the limit. Refuse the attempt if it does. */
   readonly isOver: boolean;
-  /** When the window ends. */
+  /** Time at which the window ends. */
   readonly resetsAt: Date;
-  /** Whole minutes until the window ends, one at least, as pages say them. */
+  /** Whole minutes until the window ends, at least one, as pages show them. */
   readonly minutes: number;
-  /** Whole seconds until the window ends, one at least, as `Retry-After` has them. */
+  /** Whole seconds until the window ends, at least one, as `Retry-After` has them. */
   readonly seconds: number;
   /**
-   * Gives the attempt back, for example because it succeeded. A second call does nothing.
+   * Gives the attempt back, for example because the attempt succeeded. A second call does nothing.
    * @param by with `count`, all attempts of the window are given back. @default 1
    */
   giveBack(by?: number): Promise<void>;
   /**
-   * Runs the counted attempt. Gives the attempt back if it throws, because a failed store must not use up attempts. So return a wrong guess, and do not
-   * throw it.
+   * Runs the counted attempt. Gives the attempt back if the attempt throws, because a failed store must not use up attempts. Return the result for a wrong
+   * guess, and do not throw.
    */
   run<Outcome>(work: () => Awaitable<Outcome>): Promise<Outcome>;
 }
@@ -38,12 +38,12 @@ export interface Limit {
   /**
    * Counts an attempt, before the attempt is evaluated, so that concurrent attempts count too.
    * @param key of the limited thing, such as the id of a user and an address block
-   * @throws UnavailableError if the store is unavailable. The store takes back a count that it may have recorded when it answers again.
+   * @throws UnavailableError if the store is unavailable. The store may have recorded the count. When the store answers again, it takes this count back.
    */
   attempt(...key: readonly string[]): Promise<CountedAttempt>;
 }
 
-/** Returns a limit. @param name chosen by the caller */
+/** Returns a limit. @param name name of the limit */
 export type CreateLimit = (name: string, rule: LimitRule) => Limit;
 
 type CountAttempts = (counter: string, window: number, by?: number) => Promise<{ readonly count: number; readonly resetsAt: Date }>;

@@ -1,28 +1,29 @@
-/** Pages on which signed-in people change data of their own account. Each requires a recent sign-in, and all follow the same rules. */
+/** Pages on which signed-in users change data of their accounts. Each page requires a recent sign-in, and all pages follow the same rules. */
 import type { Context } from 'koa';
 import type { ExtensionContext } from './extension-context.js';
 import type { BrowserSignIn } from './sign-in/logout-participant.js';
 import type { InternalClients, SignInAsk } from './sign-in/sign-in-request.js';
 
 export interface OwnPage {
-  /** The internal client that people sign in to, for `clients` of the extension. Pages show it under the name of the host. */
+  /** The internal client that users sign in to, for `clients` of the extension. Pages show the internal client under the name of the host. */
   readonly clients: InternalClients;
   /**
-   * Returns the sign-in of the person. Undefined if another page was shown: a sign-in, or the page that says that an impersonator cannot do this.
+   * Returns the sign-in of the user. Undefined if another page was shown: a sign-in, or the page for impersonators, who cannot do this.
    * @param next path to return to after a sign-in.
    * @param changes whether the sign-in has to pass {@link OwnPage.mayChange}. @default true
    */
   present(ctx: Context, next: string, changes?: boolean): Promise<BrowserSignIn | undefined>;
-  /** Whether the sign-in is recent enough. */
+  /** Returns whether the sign-in is recent enough. */
   isRecent(here: BrowserSignIn): boolean;
-  /** Whether the sign-in is recent enough, and proved the second factor if the user has one. */
+  /** Returns whether the sign-in is recent enough, and proved the second factor if the user has a second factor. */
   mayChange(here: BrowserSignIn): Promise<boolean>;
   /**
-   * Sends the browser to a sign-in. With `here`, to a recent sign-in of that account, with the second factor if the user has one.
+   * Sends the browser to a sign-in. With `here`, the sign-in must be a recent sign-in of that account, with the second factor if the user has a second
+   * factor.
    * @param next path that {@link OwnPage.returned} returns.
    */
   signIn(ctx: Context, next: string, here?: BrowserSignIn, more?: Partial<Omit<SignInAsk, 'client' | 'state'>>): Promise<void>;
-  /** Returns the path to continue at after the sign-in; undefined if the person did not sign in. Call it at `<path>/return`. */
+  /** Returns the path to continue at after the sign-in; undefined if the user did not sign in. Call this method at `<path>/return`. */
   returned(ctx: Context): Promise<string | undefined>;
 }
 
@@ -32,12 +33,13 @@ export interface OwnPageState {
 }
 
 /**
- * Makes the parts of such a page.
+ * Creates the parts of a page on which users change data of their accounts.
  * @param id of the internal client: the extension's name, a colon, and a name.
  * @param path of the page, below the issuer.
- * @param recentSeconds maximum age of a sign-in that changes something. @default no maximum: the page changes nothing, and accepts any complete sign-in
- * @param changesSignIn whether the page changes how the person signs in, and so requires the second factor of a user who has one. @default true with
- * `recentSeconds`
+ * @param recentSeconds maximum age of a sign-in that changes something. @default no maximum: any complete sign-in is
+ * accepted, for a page that changes nothing
+ * @param changesSignIn whether the page changes how the user signs in. The page then requires the second factor of a user who has one.
+ * @default true with `recentSeconds`
  * @example
  * ```ts
  * import { createOwnPage, type Extension, redirectByGet, shownName } from 'tenant-idp/extension';
@@ -66,7 +68,7 @@ export function createOwnPage(
 ): OwnPage {
   const application = { name: new URL(service.issuer).host, returnTo: `${path}/return` };
   const isProven = async (here: BrowserSignIn): Promise<boolean> => !changesSignIn || signIns.mayChange(here);
-  /** Returns the request for a missing proof: a new sign-in if the credential no longer signs in to the account, else a factor. */
+  /** Returns the request for a missing proof: a new sign-in if the credential no longer signs in to the account, else a second factor. */
   const proofAskedOf = async (here: BrowserSignIn): Promise<Partial<SignInAsk>> => {
     if (await isProven(here)) return {};
     const { account, owner, oid } = here;

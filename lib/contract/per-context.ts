@@ -2,7 +2,7 @@
 import type { ExtensionContext } from './extension-context.js';
 
 /**
- * Makes the parts of an extension once for each service, when one of its members first asks for them.
+ * Creates the parts of an extension once for each service, when a member of the extension first needs the parts.
  * @example
  * ```ts
  * import { createOwnPage, type Extension, perContext, redirectByGet, shownName } from 'tenant-idp/extension';

@@ -11,15 +11,15 @@ import type { Client } from '../store/records/records.js';
 import { routeName } from './route-names.js';
 import { formatProblems } from './schema-formats.js';
 
-/** Audience of access tokens for the admin API: an API resource that the service itself defines. */
+/** Audience of access tokens for the admin API. The service itself defines this API resource. */
 export const ADMIN_API = 'idp.admin';
 
 /** Caller of the admin API: a client, or a person through a client. */
 export interface Administrator extends Authority {
-  /** `client:hr-sync` or `user:<oid>`, as events of its writes name the caller. */
+  /** Name of the caller, as events of the caller's writes have it: `client:hr-sync` or `user:<oid>`. */
   readonly actor: string;
   readonly client: Client;
-  /** The person behind the token. A person administers only their own tenant. */
+  /** The account of the person behind the token. A person administers only their own tenant. */
   readonly account?: Account;
 }
 
@@ -36,11 +36,13 @@ export interface OperationRequest<Params = Readonly<Record<string, string>>, Que
   /** Returns the id for the first, second … new record. A retry with the same `Idempotency-Key` gets the same ids. */
   newId(index?: number): string;
   /**
-   * Returns a JSON value that stays the same when the request is retried with its `Idempotency-Key`: the first result of `make`. Use it for values that are
-   * in the answer and not in a record, such as a secret, and call it before the write. The value is stored encrypted for a day.
+   * Returns a JSON value that stays the same when the request is retried with its `Idempotency-Key`: the first result of `make`. Use this method for values
+   * that are in the answer and not in a record, such as a secret. Call this method before the write. The value is stored encrypted for a day.
    */
   remember<Value>(name: string, make: () => Awaitable<Value>): Promise<Value>;
-  /** Whether an earlier request with the same `Idempotency-Key` got no answer. That request may have written the records that {@link newId} names. */
+  /**
+   * Whether an earlier request with the same `Idempotency-Key` got no answer. The earlier request may have written the records that {@link newId} names.
+   */
   readonly isRetry: boolean;
   /** Compares `If-Match` with the current answer. @throws IdpError `precondition_failed` if `If-Match` names another state of the record. */
   checkMatch(answer: unknown): void;
@@ -57,7 +59,7 @@ export interface Operation {
   readonly method: Method;
   /** Path below the API's base: `/tenants/{tid}/badges/{id}`. Records of a tenant are below `/tenants/{tid}`. */
   readonly path: string;
-  /** `idp.<resource>:read` or `idp.<resource>:write`. */
+  /** Scope of the operation: `idp.<resource>:read` or `idp.<resource>:write`. */
   readonly scope: string;
   /** Summary for the OpenAPI document, in one line. */
   readonly summary: string;
@@ -67,22 +69,23 @@ export interface Operation {
   readonly body?: TSchema;
   /** Returns the body in the spelling of its schema, before the body is checked. Leaves values without a meaning as they are. @default the body */
   readonly respelled?: (body: unknown) => unknown;
-  /** Schema of the answer. Absent: 204 without a body. */
+  /** Schema of the answer. If absent, the answer is 204 without a body. */
   readonly answer?: TSchema;
   /** @default 200, or 204 without an answer */
   readonly status?: 200 | 201 | 202;
   /**
-   * The stored record that the path names. If the record is unreadable, errors of this operation, and of those below its path, say so in place of `not_found`.
+   * The stored record that the path names. If the record is unreadable, this operation and the operations below its path answer with an error that states
+   * this, in place of `not_found`.
    * @default none
    */
   readonly record?: { readonly collection: string; readonly param: string; readonly index?: string };
-  /** Removes the record of a `DELETE` that was refused with `not_found`, because the record is unreadable. @default such a record is not removed */
+  /** Removes the unreadable record of a `DELETE` that was refused with `not_found`. @default unreadable records are not removed */
   readonly removeUnreadable?: (request: OperationRequest<never, never, never>) => Awaitable<void>;
-  /** Error codes of this operation, in addition to those of every operation. */
+  /** Error codes of this operation, in addition to the error codes of every operation. */
   readonly errors?: readonly string[];
   /** Returns the path of the created record, below the API's base. @default with 201, the path and the `id` of the answer */
   readonly location?: (answer: never, params: Readonly<Record<string, string>>) => string;
-  /** Members that only this answer has and the record does not. The `ETag` leaves them out. @default none */
+  /** Members that only this answer has, and that the record does not have. The `ETag` leaves them out. @default none */
   readonly outsideTag?: readonly string[];
   readonly handle: (request: OperationRequest<never, never, never>) => Awaitable<unknown>;
 }
@@ -110,7 +113,7 @@ interface TypedOperation<Path extends string, Query extends TObject, Body extend
 }
 
 /**
- * Types an operation: what `handle` gets and answers follows from path and schemas.
+ * Types an operation: the types of the request and the answer of `handle` follow from the path and the schemas.
  * @example
  * ```ts
  * import { defineOperation, type Extension, IdpError, Type } from 'tenant-idp/extension';
@@ -144,7 +147,7 @@ export const defineOperation = <
 ): Operation => operation as unknown as Operation;
 
 /**
- * The query of a list: how many, from where on, in which order, and the filters of the resource.
+ * Returns the schema of a list's query: page size, start, order, and the filters of the resource.
  * @example
  * ```ts
  * import { defineOperation, pageOf, pageQuery, Type } from 'tenant-idp/extension';
@@ -176,7 +179,7 @@ export const pageQuery = <Filters extends TProperties, const Sorts extends reado
   );
 
 /**
- * A page of a list; without `next` it is the last. `unreadable` names records that the page leaves out.
+ * Returns the schema of a page of a list. The last page has no `next`. `unreadable` names records that the page leaves out.
  * @example
  * ```ts
  * import { pageOf, Type } from 'tenant-idp/extension';
@@ -225,7 +228,7 @@ export async function pageOfRows<R extends { readonly id: string }, Item>(
   read: (page: Page) => Promise<readonly R[]>,
   view: (row: R) => Awaitable<Item>,
 ): Promise<{ items: Item[]; next?: string; unreadable?: LeftOutItem[] }> {
-  // One more row tells whether another page follows.
+  // Reads one more row, to know whether another page follows.
   const rows = await read({ limit: limit + 1, ...(after !== undefined && { after }) });
   const shown = rows.slice(0, limit);
   const next = rows.length > limit ? shown.at(-1)?.id : undefined;
@@ -259,7 +262,7 @@ export async function viewedOrId<Item>({ id }: { readonly id: string }, view: ()
 export const reachOf = ({ reach, path }: Pick<Operation, 'reach' | 'path'>): Reach =>
   reach ?? (path.startsWith('/tenants/{tid}') ? 'tenant' : 'instance');
 
-/** Returns the route of an operation. No two operations may have the same. */
+/** Returns the route of an operation. The routes of all operations differ. */
 export const routeOf = ({ method, path }: Pick<Operation, 'method' | 'path'>): string => routeName(method, path, /\{\w+\}/g);
 
 const methods: readonly unknown[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];

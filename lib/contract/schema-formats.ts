@@ -1,4 +1,4 @@
-/** Formats of texts that schemas name. Typebox rejects every value of an unknown format, so the start fails for a schema with one. */
+/** Formats of texts that schemas name. If a schema names an unknown format, the start fails, because Typebox rejects every value of an unknown format. */
 import { FormatRegistry, type TSchema } from '@sinclair/typebox';
 import type { ConfigProblem } from '../errors.js';
 import { canParseUrl } from '../text/can-parse-url.js';
@@ -27,7 +27,7 @@ for (const [name, check] of Object.entries(formats)) if (!FormatRegistry.Has(nam
 /** Members of a schema that hold values. */
 const values: readonly string[] = ['const', 'default', 'enum', 'examples'];
 
-/** Members of a schema whose own members are schemas by arbitrary names: a property may be called `default`. */
+/** Members of a schema whose own members are schemas by arbitrary names. For example, a property may be called `default`. */
 const named: readonly string[] = ['properties', 'patternProperties'];
 
 const formatsIn = (schema: object): readonly string[] =>
@@ -38,7 +38,7 @@ const formatsIn = (schema: object): readonly string[] =>
     return named.includes(name) ? Object.values(member as Readonly<Record<string, object>>).flatMap(formatsIn) : formatsIn(member);
   });
 
-/** Schemas whose formats are all known. Most schemas are constants of a module, and each instance checks them again at its start. */
+/** Schemas whose formats are all known. Most schemas are constants of a module. Each instance checks these schemas again at its start. */
 const checked = new WeakSet<TSchema>();
 
 /** Returns a problem with the schema at `path` if it names an unregistered format. Other checks refuse a value that is not a schema. */

@@ -4,12 +4,12 @@ import type { Awaitable } from '../awaitable.js';
 import type { ConfigProblem } from '../errors.js';
 import type { Delivery } from '../store/records/records.js';
 
-/** Reports a problem of the extension's options. `path` is within the extension: `['retries']`. */
+/** Reports a problem of the extension's options. `path` starts at the extension: `['retries']`. */
 export type ReportProblem = (
   problem: { readonly path?: readonly (string | number)[] } & Pick<ConfigProblem, 'expected' | 'received'>,
 ) => void;
 
-/** A problem of one extension. The others continue. */
+/** A problem of one extension. The other extensions continue. */
 export interface ExtensionProblem {
   /** A stable code of the problem. */
   readonly code: string;
@@ -17,13 +17,16 @@ export interface ExtensionProblem {
   readonly id?: string;
 }
 
-/** Handles a delivery, at least once. A delivery that it rejects is retried after 5 seconds, 30 seconds, and so on for about eight hours. */
+/** Handles a delivery, at least once. If the handler rejects, the delivery is retried after 5 seconds, 30 seconds, and so on for about eight hours. */
 export type DeliveryHandler = (delivery: Pick<Delivery, 'id' | 'data' | 'attempts'>) => Promise<void>;
 
 /** A kind of deliveries with its own times of retries. */
 export interface DeliveryKind {
   readonly take: DeliveryHandler;
-  /** Seconds before the second attempt, the third …, 1 to 86400 each. After the last attempt, the delivery is in `directory.deliveries.dead()`. */
+  /**
+   * Seconds before the second attempt, the third attempt, and so on: 1 to 86400 each. After the last attempt, the delivery is in
+   * `directory.deliveries.dead()`.
+   */
   readonly retryAfterSeconds: readonly number[];
 }
 
@@ -32,15 +35,15 @@ export interface JobRound {
   /** Aborted when the service closes, or when another node may have taken the job over. */
   readonly signal: AbortSignal;
   /**
-   * Whether this node may work on the row: no work on it runs here, and it is not set aside after a failure. With a `version`, a change of the row ends the
-   * time that it is set aside.
+   * Returns whether this node may work on the row. False while this node works on the row, and while the row is set aside after a failure. With a
+   * `version`, a change of the row ends the time that the row is set aside.
    */
   isReady(row: { readonly id: string; readonly version?: number }): boolean;
-  /** Whether the job works on as many rows as its `atOnce` allows. */
+  /** Returns whether the job works on as many rows as its `atOnce` allows. */
   isFull(): boolean;
   /**
-   * Starts work on a row that is ready, outside the round, as soon as there is room. A row whose work rejects is logged once, and set aside for longer each
-   * time until it succeeds. `health()` names the row.
+   * Starts work on a row that is ready, outside the round, as soon as there is room. If the work rejects, it is logged once. The row is then set aside, for
+   * longer each time, until the work succeeds. `health()` names the row.
    * @returns whether the work started
    */
   attempt(row: { readonly id: string; readonly version?: number }, work: () => Promise<void>): Promise<boolean>;
@@ -60,17 +63,22 @@ export interface Job {
 
 /** Values of one purpose, encrypted and hashed under the service's keys (`keys.encryption`). */
 export interface Seal {
-  /** Encrypts a value of a record. Only the same purpose and record can decrypt it. */
+  /** Encrypts a value of a record. The value can be decrypted only for the same purpose and record. */
   seal(record: string, value: string): string;
-  /** Decrypts a value. @throws IdpError `undecipherable` if the text was altered, belongs to another purpose or record, or its key is missing. */
+  /**
+   * Decrypts a value. @throws IdpError `undecipherable` if the text was altered, belongs to another purpose or record, or its encryption key is missing.
+   */
   open(record: string, sealed: string): string;
-  /** Whether the value was encrypted under the newest key. Otherwise encrypt it again. */
+  /** Returns whether the value was encrypted under the newest encryption key. If not, encrypt the value again. */
   isCurrent(sealed: string): boolean;
-  /** Returns keyed hashes of a value (HMAC-SHA-256, base64url), one for each key, newest first. Store or send the first, and accept any. */
+  /**
+   * Returns keyed hashes of a value (HMAC-SHA-256, base64url), one for each hash key, newest first. Store or send the first hash, and accept any of the
+   * hashes.
+   */
   hashes(value: string): readonly [string, ...string[]];
 }
 
-/** A signature over bytes, in the form of JWS, with the key that verifies it. @see RFC 7518 §3.3, §3.4 */
+/** A signature of bytes, in the form of JWS, with the public key that verifies the signature. @see RFC 7518 §3.3, §3.4 */
 export interface Signature {
   readonly kid: string;
   readonly alg: 'RS256' | 'ES256';

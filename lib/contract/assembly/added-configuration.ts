@@ -14,7 +14,7 @@ type Group = Readonly<Record<string, unknown>>;
 
 /**
  * Returns the configuration with the members that extensions add.
- * @throws ConfigError if nobody may add to a member, or if a name has an owner already. The error names both owners.
+ * @throws ConfigError if extensions may not add to a member, or if a name already has an owner. The error names both owners.
  */
 export function withAdditions<C extends object>(configuration: C, extensions: readonly Extension[], contextOf: ContextOf): C {
   const added = { ...configuration } as Record<string, unknown>;

@@ -1,6 +1,6 @@
 /**
- * Checks of the values that functions of extensions return, for extensions written without a compiler. A wrong value stops the start. The error names the
- * extension and the member.
+ * Checks of the values that functions of extensions return, for extensions written without a compiler. If a value is wrong, the start fails. The error
+ * names the extension and the member.
  */
 import { isFunction, isObject, type OptionPath, valueAt, wrong } from '../../config-problem.js';
 import { ConfigError } from '../../errors.js';

@@ -1,7 +1,7 @@
 /**
- * Schemas of answers that every stored row fits. Limits apply when something is written, and a row may be older than a limit. So the schema of an answer keeps
- * the types of the request's schema, and none of its limits. A row can still fail, for example if it refers to a removed record. A list leaves out such a row
- * and names it (`readablePage`).
+ * Schemas of answers that every stored row fits. The limits of a schema apply when a row is written, and a stored row may be older than a limit. The schema
+ * of an answer therefore keeps the types of the request's schema, without the limits. A row can still fail, for example if the row refers to a removed
+ * record. A list leaves out such a row and names the row (`readablePage`).
  */
 import type { TSchema } from '@sinclair/typebox';
 

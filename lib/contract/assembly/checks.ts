@@ -32,7 +32,7 @@ const callback = (parameters = 'context'): Check => [`a function: (${parameters}
 const isGrantTypes = (value: unknown): boolean =>
   isObject(value) && Object.entries(value).every(([name, create]) => canParseUrl(name) && isFunction(create));
 
-/** Checks that each code has a status of a refusal or a failure, and is one word in a log. */
+/** Checks that each code has a status of a refusal or a failure, and that each code is one word in a log. */
 function isErrorCodes(value: unknown): boolean {
   if (!isObject(value)) return false;
   return Object.entries(value as Readonly<Record<string, Partial<ErrorEntry> | undefined>>).every(([code, entry]) => {
@@ -141,7 +141,7 @@ export function findExtensionProblems(options: unknown, standard: Standard): Fou
   };
 }
 
-/** Returns the identity scopes that the options declare. Leaves out options that cannot be read. */
+/** Returns the identity scopes that the options declare. Options that cannot be read are left out. */
 export function findIdentityScopes(options: unknown, standard: Standard): ReadonlySet<string> {
   const { sets, mapping } = claimsOf(options, standard);
   return identityScopes(claimScopes(sets, mapping));
@@ -212,7 +212,10 @@ const isWellFormed = (extension: object): extension is Extension =>
     return value === undefined ? name !== 'name' : members[name][1](value);
   });
 
-/** Refuses the name of one of the service's own extensions. An extension with such a name would own the other's routes, and would answer in its place. */
+/**
+ * Refuses the name of one of the service's own extensions. An extension with such a name would own the routes of the service's extension, and would answer
+ * in its place.
+ */
 const findTakenNames = (given: readonly object[], standard: readonly Extension[]): readonly ConfigProblem[] =>
   given.flatMap((extension, index) => {
     const name = valueAt(extension, ['name']);
@@ -258,7 +261,7 @@ const findNameConflicts = (extensions: readonly Extension[], ownMetadata: readon
 
 const namesIn = (value: unknown): readonly string[] => (isObject(value) ? Object.keys(value) : []);
 
-/** Returns the objects of a list. Other values of the list have a problem of their own. */
+/** Returns the objects of a list. Another check reports the list's other values. */
 const listAt = (value: unknown, name: string): readonly object[] => {
   const list = valueAt(value, [name]);
   return Array.isArray(list) ? list.filter(isObject) : [];

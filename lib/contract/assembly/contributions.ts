@@ -1,8 +1,8 @@
 /**
  * Assembly: joins the parts that extensions add. Each part has one owner.
  *
- * This file holds the parts that are looked up by name. `sign-in-offers` and `added-configuration` join the parts that all extensions share. `checks` runs
- * before them, for extensions that no compiler has checked.
+ * The parts in this file are looked up by name. `sign-in-offers` and `added-configuration` join the parts that all extensions share. `checks` runs before
+ * these files, for extensions that no compiler has checked.
  */
 
 import type { TSchema } from '@sinclair/typebox';
@@ -23,10 +23,10 @@ import { answered } from './answers.js';
 import { withoutLimits } from './carried-answers.js';
 
 /**
- * Returns the members that extensions add to the discovery document. An extension cannot change a member that says where the service is, because that would
- * lead clients elsewhere.
+ * Returns the members that extensions add to the discovery document. An extension cannot change a member that gives an address of the service, because
+ * clients would then send requests elsewhere.
  * @param endpoints names of the protocol's endpoints
- * @throws ConfigError `extension_conflict` if two extensions add the same member, or one adds a member of the service.
+ * @throws ConfigError `extension_conflict` if two extensions add the same member, or if an extension adds a member of the service.
  */
 export function discoveryOf(extensions: readonly Extension[], contextOf: ContextOf, endpoints: readonly string[]): Record<string, unknown> {
   const added = extensions.map(({ name: owner, discovery }) => ({ owner, members: Object.entries(discovery?.(contextOf(owner)) ?? {}) }));
@@ -39,7 +39,7 @@ export function discoveryOf(extensions: readonly Extension[], contextOf: Context
 
 /**
  * Returns all operations of the admin API.
- * @throws ConfigError `invalid_options` for a malformed operation; `extension_conflict` if two have the same method and path.
+ * @throws ConfigError `invalid_options` for a malformed operation; `extension_conflict` if two operations have the same method and path.
  */
 export function operationsOf(extensions: readonly Extension[], contextOf: ContextOf): readonly MountedOperation[] {
   const entries: Readonly<Record<string, ErrorEntry>> = Object.assign({}, errorTable, ...extensions.map(({ errorCodes }) => errorCodes));
@@ -97,7 +97,7 @@ export const clientRulesOf = (
 
 type OfEach = Pick<Extension, 'impersonation' | 'clients' | 'logoutParticipant'>;
 
-/** Returns one member of each extension that has it, by the extension's name. The members are made on first use. */
+/** Returns one member of each extension that has the member, by the extension's name. The members are created on first use. */
 export function byExtension<Member extends keyof OfEach>(
   extensions: readonly Extension[],
   contextOf: ContextOf,
@@ -115,7 +115,10 @@ export function byExtension<Member extends keyof OfEach>(
   };
 }
 
-/** Returns the rule of impersonations: each is judged by the extension that began it. If that extension is no longer installed, the impersonation ends. */
+/**
+ * Returns the rule of impersonations. The extension that began an impersonation decides about it. If that extension is no longer installed, the
+ * impersonation ends.
+ */
 export function impersonationRulesOf(rules: () => ReadonlyMap<string, ImpersonationRule>): ImpersonationRule {
   const ruleOf = (name: string): ImpersonationRule | undefined => rules().get(name.split(':', 1)[0] ?? '');
   return {
@@ -124,7 +127,7 @@ export function impersonationRulesOf(rules: () => ReadonlyMap<string, Impersonat
   };
 }
 
-/** Returns the URL at which people end an impersonation: the URL of the first extension that has one. Call it after the contexts exist. */
+/** Returns the URL at which users end an impersonation. The first extension with a URL wins. Call this function after the contexts exist. */
 export const endImpersonationAtOf = (extensions: readonly Extension[], contextOf: ContextOf) => (): string | undefined => {
   for (const { name, endImpersonationAt } of extensions) {
     const url = endImpersonationAt?.(contextOf(name));
@@ -133,7 +136,7 @@ export const endImpersonationAtOf = (extensions: readonly Extension[], contextOf
   return undefined;
 };
 
-/** Returns the grant types by name. Each is made on first use. */
+/** Returns the grant types by name. Each grant type is created on first use. */
 export function grantTypesOf(extensions: readonly Extension[], contextOf: ContextOf): ReadonlyMap<string, () => GrantType> {
   return new Map(
     extensions.flatMap(({ name: owner, grantTypes = {} }) =>
@@ -145,7 +148,7 @@ export function grantTypesOf(extensions: readonly Extension[], contextOf: Contex
   );
 }
 
-/** Returns the endpoint of a name that an extension answers, made on first use. Undefined if no extension answers it. */
+/** Returns the endpoint of a name that an extension answers. The endpoint is created on first use. Undefined if no extension answers the endpoint. */
 export function clientEndpointOf(extensions: readonly Extension[], contextOf: ContextOf): (() => ClientEndpoint) | undefined {
   const endpoint = 'backchannel_authentication';
   const owner = extensions.find(({ clientEndpoints }) => clientEndpoints?.[endpoint]);
@@ -169,15 +172,15 @@ export const seedPiecesOf =
       seed && seeded[name] !== undefined ? seed.pieces(seeded[name], contextOf(name), { tenantId }) : [],
     );
 
-/** Returns the function that writes mails, of the one extension that has it. */
+/** Returns the function that writes mails, from the one extension that has the function. */
 export const lettersOf = (extensions: readonly Extension[], contextOf: ContextOf): WriteLetter =>
   soleOf(extensions, 'letters', ({ name, letters }) => letters?.(contextOf(name)));
 
-/** Returns the function that shows pages, of the one extension that has it. */
+/** Returns the function that shows pages, from the one extension that has the function. */
 export const pagesOf = (extensions: readonly Extension[], contextOf: ContextOf): ShowPage =>
   soleOf(extensions, 'pages', ({ name, pages }) => pages?.(contextOf(name)));
 
-/** Returns the member of the one extension that has it. The check of the options guarantees that one has it. */
+/** Returns the member from the one extension that has the member. The check of the options guarantees that exactly one extension has the member. */
 function soleOf<T>(extensions: readonly Extension[], member: keyof Extension, make: (extension: Extension) => T | undefined): T {
   const [made] = extensions.filter((extension) => extension[member] !== undefined).map(make);
   return made as T;

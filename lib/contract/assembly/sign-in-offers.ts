@@ -11,11 +11,11 @@ import { type Demand, demands, type Requirement, requirementErrors } from '../si
 import type { SignInMethod } from '../sign-in/sign-in-method.js';
 
 export interface SignInOffers {
-  /** Requirements, in the order in which people meet them. */
+  /** Requirements, in the order in which users meet them. */
   requirements(): readonly Requirement[];
   serves(demand: Demand): boolean;
   readonly methods: () => readonly SignInMethod[];
-  /** Returns the method of an identity provider, if there is one now. Returns a promise only if the method has to be looked up. */
+  /** Returns the current method of an identity provider; undefined if there is no such method. Returns a promise only if the method has to be looked up. */
   methodOf(idp: string, tid?: string): Awaitable<SignInMethod | undefined>;
   /** Methods and factors that the policy of a tenant can require. */
   readonly means: SignInMeans;
@@ -23,7 +23,8 @@ export interface SignInOffers {
 
 export interface FilledOffers extends SignInOffers {
   /**
-   * Asks the extensions for their methods and requirements, after their contexts exist. Before that there are none.
+   * Asks the extensions for their methods and requirements, after the contexts of the extensions exist. Before this call, there are no methods or
+   * requirements.
    * @throws ConfigError `extension_conflict` with both names; `invalid_options`.
    */
   fill(contextOf: ContextOf): Promise<void>;

@@ -20,7 +20,7 @@ export interface AuthenticationRequest {
   readonly uiLocales?: string;
   readonly createdAt: Date;
   readonly expiresAt: Date;
-  /** `replaced`: the same client sent a newer request. `expired`: the person did not answer in time. */
+  /** `replaced`: the same client sent a newer request. `expired`: the user did not answer in time. */
   readonly state: 'pending' | 'approved' | 'denied' | 'replaced' | 'expired';
   readonly decidedAt?: Date;
   /** Attribution of the decision, as events have it. */
@@ -43,13 +43,13 @@ export interface Approver {
   readonly idp: string;
   /** Time of the proof, in seconds since the epoch. */
   readonly authTime: number;
-  /** Times of proofs that were added to `amr` later, in seconds since the epoch. */
+  /** Times of the proofs that were added to `amr` later, in seconds since the epoch. */
   readonly provenAt?: Readonly<Record<string, number>>;
   /** The sign-in method, if it is not the password and its name differs from `idp`. */
   readonly method?: string;
   /** As in `SignedIn`. Pass it on from the sign-in that approves. */
   readonly used?: string;
-  /** Id of the user whose credential was used. @default the parent of a linked account, else the user */
+  /** Id of the user whose credential was used. @default the parent account of a linked account, else the user */
   readonly owner?: string;
   /** Name of the session of the sign-in. */
   readonly session?: string;
@@ -59,11 +59,11 @@ export interface Approver {
 
 /** Outcome of an attempt to decide a request. `request` is its current state. */
 export type RequestDecision =
-  /** This call decided the request. */
+  /** The request was decided by this call. */
   | { readonly outcome: 'decided'; readonly request: AuthenticationRequest }
   /** The request was decided before, or has expired. See `request.state`. */
   | { readonly outcome: 'over'; readonly request: AuthenticationRequest }
-  /** The request is unknown, or its user may no longer sign in. */
+  /** The request is unknown, or the user of the request may no longer sign in. */
   | { readonly outcome: 'unknown' }
   /** The request belongs to another user, or the approver impersonates the user. */
   | { readonly outcome: 'not-theirs' }
@@ -76,11 +76,14 @@ export type RequestDecision =
 export interface AuthenticationRequests {
   /** Returns the pending requests of a user, newest first. */
   pendingOf(oid: string): Promise<readonly AuthenticationRequest[]>;
-  /** Returns a request in any state, until ten minutes after its end. Undefined after its user was signed out everywhere, disabled or erased. */
+  /**
+   * Returns a request in any state, until ten minutes after the end of the request. Undefined after the user of the request was signed out everywhere,
+   * disabled or erased.
+   */
   read(id: string): Promise<AuthenticationRequest | undefined>;
   /** Approves a request for its user. Checks person, tenant, client, strength of the sign-in and time again. */
   approve(id: string, approver: Approver, by?: Attribution): Promise<RequestDecision>;
-  /** Denies a request. The caller has to make sure that the user or the host denies it. */
+  /** Denies a request. The host's code has to make sure that the user or the host denies the request. */
   deny(id: string, why?: DenialReason, by?: Attribution): Promise<RequestDecision>;
 }
 
@@ -98,10 +101,10 @@ export interface CibaNotification {
   readonly familyName?: string;
   readonly email?: string;
   readonly phoneNumber?: string;
-  /** Id and name of the client that asks. */
+  /** Id and name of the client that sent the request. */
   readonly clientId: string;
   readonly clientName: string;
-  /** Message as the client sent it. The person compares it. Do not trust it, because the client wrote it. */
+  /** Message as the client sent it, for the person to compare. Do not trust the message, because the client wrote it. */
   readonly bindingMessage?: string;
   readonly bindingMessageFormat: 'plaintext' | 'simpleMarkdownV1';
   /** The party that began: the user, or the relying party without a request of the user. */

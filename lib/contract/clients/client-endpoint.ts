@@ -1,7 +1,7 @@
 /**
  * Requests of clients that extensions answer after the client authenticated.
  *
- * This file declares an endpoint at which clients authenticate as at the token endpoint. `grant-type` declares a grant at the token endpoint.
+ * Declares an endpoint at which clients authenticate as at the token endpoint. `grant-type` declares a grant at the token endpoint.
  * `authentication-requests` declares the requests that a person approves on another device.
  */
 import type { Context } from 'koa';
@@ -12,7 +12,7 @@ import type { GrantRefusal } from './grant-type.js';
 
 /** The account that a JWT in a hint names. */
 export type HintedAccount =
-  /** `account` is undefined if there is no such account, or if this client must not learn of it. */
+  /** `account` is undefined if there is no such account, or if this client must not learn of the account. */
   | { readonly account: Account | undefined }
   /** The JWT is not of this kind, or not for this client. `isExpired`: the JWT was valid and has expired. */
   | { readonly problem: string; readonly isExpired?: true };
@@ -21,7 +21,7 @@ export type HintedAccount =
 export interface ClientRequest {
   readonly ctx: Context;
   readonly client: Client;
-  /** Parameters that the endpoint names and the request has, including those of the request object. Each occurs once. */
+  /** Parameters that the endpoint names and the request has. Parameters of the request object are included. Each parameter occurs once. */
   readonly parameters: Readonly<Record<string, string>>;
   /** Returns the user id for an identifier that this client got. A pairwise client got a pseudonym. Undefined for a malformed identifier. */
   userIdOf(identifier: string): string | undefined;
@@ -39,11 +39,14 @@ export interface ClientEndpoint {
   readonly grantType: string;
   /** Names of the endpoint's parameters. Other parameters are ignored. */
   readonly parameters: readonly string[];
-  /** Called before the service reads the request or fetches anything for it. @throws IdpError as {@link ClientEndpoint.answer} does. */
+  /**
+   * Checks whether the client may use the endpoint, before the service reads the request or fetches anything for it. @throws IdpError as {@link
+   * ClientEndpoint.answer} does.
+   */
   readonly admit?: (client: Client) => Awaitable<void>;
   /**
-   * Answers a request. Called once for each request by POST, and by GET with parameters in the query if the client authenticates by a header. The service
-   * has verified the request object (`request`, `request_uri`) and marked it as used.
+   * Answers a request. Called once for each POST request. Called once for each GET request with parameters in the query if the client authenticates by a
+   * header. The service has verified the request object (`request`, `request_uri`) and marked it as used.
    * @throws IdpError with a status below 500, which becomes an OAuth error.
    */
   answer(request: ClientRequest): Awaitable<Readonly<Record<string, unknown>> | GrantRefusal>;

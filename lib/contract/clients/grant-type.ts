@@ -18,21 +18,24 @@ export interface GrantedSignIn {
   readonly amr: readonly string[];
   /** `local`, or the external identity provider. */
   readonly idp: string;
-  /** Time of the user's proof, in seconds since the epoch. Whatever revokes sign-ins before a time applies to this one too. */
+  /** Time of the user's proof, in seconds since the epoch. A revocation of all sign-ins before a time also applies to this sign-in. */
   readonly authTime: number;
   /** The sign-in method, if it is not the password and its name differs from `idp`. */
   readonly method?: string;
-  /** As in `SignedIn`. Pass it on from the sign-in that granted. */
+  /** As in `SignedIn`. Pass on the value of the sign-in that granted. */
   readonly used?: string;
-  /** Id of the user whose credential was used. @default the parent of a linked account, else the user. With `act`, of the impersonator's account. */
+  /**
+   * Id of the user whose credential was used. With `act`, the user of the impersonator's account. @default the parent account of a linked account, else the
+   * user
+   */
   readonly owner?: string;
   /** Name of the session of the sign-in. */
   readonly session?: string;
-  /** Times of proofs that were added to `amr` later, in seconds since the epoch. */
+  /** Times of the proofs that were added to `amr` later, in seconds since the epoch. */
   readonly provenAt?: Readonly<Record<string, number>>;
   /** Start of the grant, in seconds since the epoch. Without `offline_access`, the grant lasts as long as a session from then on. @default `authTime` */
   readonly startedAt?: number;
-  /** Granted scopes. The client gets only scopes that it may have and, if it requires consent, that the user allowed. */
+  /** Granted scopes. The client gets only scopes that the client may have. If the client requires consent, the user must also have allowed the scopes. */
   readonly scopes: readonly string[];
   readonly nonce?: string;
   /** `acr_values` that the client sent. The ID token states the reached level in `acr`, whatever was requested. */
@@ -53,11 +56,11 @@ export interface GrantRefusal {
 }
 
 export interface GrantType {
-  /** Names of the grant's parameters. Each may occur once. Other parameters are ignored. */
+  /** Names of the grant's parameters. Each parameter may occur once. Other parameters are ignored. */
   readonly parameters: readonly string[];
   /**
-   * Checks the grant. Called once for each request. Consume one-time values here, before it returns (`artifact(…).take`): a request that fails afterwards
-   * has consumed them.
+   * Checks the grant. Called once for each request. Consume one-time values (`artifact(…).take`) before this method returns. The values stay consumed if
+   * the request fails afterwards.
    * @throws IdpError, which is answered with its status: `invalid_request` for 400, its own code for another status below 500.
    */
   exchange(request: GrantRequest): Awaitable<GrantedSignIn | GrantRefusal>;

@@ -5,21 +5,26 @@ import type { Seal, Signature } from '../work.js';
 
 /** The group `keys` of the context: signing keys, signatures, and values that are encrypted under the service's keys. */
 export interface ExtensionKeys {
-  /** Rotates the signing keys. @param options `by`: who rotates them, for the events. @throws IdpError `keys_given`, `key_not_announced`. */
+  /**
+   * Rotates the signing keys. @param options `by`: the actor that rotates the signing keys, for the events. @throws IdpError `keys_given`,
+   * `key_not_announced`.
+   */
   rotate(options?: { readonly now?: boolean; readonly by?: Attribution }): Promise<void>;
   /** Returns the published signing keys, without their private parts. */
   list(): Promise<readonly KeyState[]>;
-  /** Algorithms that there are signing keys for. */
+  /** Algorithms that have a signing key. */
   readonly algorithms: readonly string[];
   /** Returns a JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
   sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
   /**
-   * Signs bytes with the current key of the algorithm, for formats that are no JWT. The extension alone must decide what is in them, because bytes that somebody
-   * else chose could be a token.
+   * Signs bytes with the current signing key of the algorithm, for formats other than JWT. The extension alone must choose the bytes, because bytes from
+   * outside could be a token.
    */
   signature(data: Uint8Array, alg: 'RS256' | 'ES256'): Promise<Signature>;
-  /** Returns the algorithm of introspection responses to a caller: as it registered, and ES256 where FAPI 2.0 applies. @see RFC 9701 §6 */
+  /**
+   * Returns the algorithm of introspection responses to a caller: the registered algorithm of the caller, or ES256 where FAPI 2.0 applies. @see RFC 9701 §6
+   */
   introspectionAlgorithm(caller: Caller): 'RS256' | 'ES256';
-  /** Encrypts and hashes values of a purpose. @throws TypeError for one that does not begin with the extension's name and a space, dot or colon. */
+  /** Encrypts and hashes values of a purpose. @throws TypeError for a purpose that does not begin with the extension's name and a space, dot or colon. */
   seal(purpose: string): Seal;
 }

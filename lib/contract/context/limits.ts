@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import type { AttemptLimitRules, NamedLimit } from '../attempt-limits.js';
 
 /**
- * Counts a secret or an assertion that was wrong for this id.
+ * Counts a wrong secret or assertion for this id.
  * @param cause of the error, for the log
  * @throws IdpError `too_many_requests` past the limit.
  */
@@ -12,11 +12,11 @@ export type CountWrongSecret = (ctx: Context, id: string, cause?: unknown) => Pr
 export interface ExtensionLimits {
   /** The rules of the limits that the service has, by their names. */
   readonly rules: AttemptLimitRules;
-  /** Returns a limit of attempts. Another extension counts apart under the same name. */
+  /** Returns a limit of attempts. A limit of the same name in another extension has its own counts. */
   readonly limit: NamedLimit;
   /**
-   * Counts an attempt, and returns how many there are with this one, and when the count starts again.
-   * @param counter a name of the extension's own: another extension counts apart under the same name
+   * Counts an attempt. Returns the number of attempts, including this attempt, and the time at which the count starts again.
+   * @param counter a name that the extension chooses. The same name in another extension is another counter.
    * @param window milliseconds
    */
   attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;

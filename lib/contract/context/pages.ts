@@ -11,16 +11,19 @@ import type { OutgoingForm } from '../sign-in/sign-in-request.js';
 export interface ExtensionPages {
   /** Shows a page of the extension in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that does not exist */
   view(ctx: Context, view: View): Promise<void>;
-  /** Has the browser post a form to another site: a page that submits itself. @throws TypeError for an action that is no http or https URL */
+  /**
+   * Has the browser post a form to another site, by a page that submits the form by itself. @throws TypeError for an action that is not an http or https
+   * URL
+   */
   sendForm(ctx: Context, form: OutgoingForm): Promise<void>;
   /** Returns the look of a mail, or of a page without an interaction: the tenant, and the client if it is active. */
   brandingOf(tid: string, clientId?: string): Promise<Look>;
   /** Returns the texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
-  /** Returns scopes with the words of the claim set or API resource that declares them. */
+  /** Returns scopes with the texts of the claim set or API resource that declares them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, ScopeWords>>;
-  /** Words and links that extensions add to the pages of a sign-in. */
+  /** Texts and links that extensions add to the pages of a sign-in. */
   readonly additions: readonly PageAddition[];
-  /** Sections of the account page, which extensions contribute. */
+  /** Sections that extensions add to the account page. */
   readonly accountSections: readonly AccountSection[];
 }

@@ -1,7 +1,7 @@
 /**
  * Groups of an extension's context: each file holds the interface of one group.
  *
- * This file is the group `service`. `extension-context` puts the groups together, and `lib/service/extension-context` makes them.
+ * The interface in this file is the group `service`. `extension-context` joins the groups, and `lib/service/extension-context` creates the groups.
  */
 import type { Locale } from '../../display/locales.js';
 import type { Logger } from '../../logger.js';
@@ -12,33 +12,33 @@ import type { MountedOperation } from '../resources.js';
 /** The group `service` of the context: the service itself, its time, its log, and options that extensions need. */
 export interface ExtensionService {
   readonly issuer: string;
-  /** Whether the service runs in production. Pages then hide what only a developer needs. */
+  /** Whether the service runs in production. In production, pages hide details for developers. */
   readonly production: boolean;
-  /** Languages of the pages. The first is the language for people who want none of them. */
+  /** Languages of the pages. The first language is the default for users who prefer none of these languages. */
   readonly locales: readonly Locale[];
-  /** The look of the service, for pages and mails that have none of their own: the option `branding`. */
+  /** The look of the service, for pages and mails without another look: the option `branding`. */
   readonly branding: Branding;
-  /** Prefix of the paths that are the service's own and not the protocol's: `/idp`. */
+  /** Prefix of the service's own paths, as opposed to the paths of the protocol: `/idp`. */
   readonly own: string;
   /** Returns the absolute URL of a path below the issuer. */
   url(path: string): string;
   /**
-   * Returns the time that all nodes share, in milliseconds since the epoch. The service takes `authTime` and `provenAt` of sign-ins, and the time of proofs of
-   * credentials, from it. Compare them with it, because the clock of a node may be half a minute off.
+   * Returns the time that all nodes share, in milliseconds since the epoch. `authTime` and `provenAt` of sign-ins, and the times of proofs of credentials,
+   * are in this time. Compare these times with this time, because the clock of a node may be half a minute off.
    */
   now(): number;
   readonly logger: Logger;
-  /** Returns all operations of the admin API, which extensions contribute. */
+  /** Returns all operations of the admin API. Extensions contribute the operations. */
   operations(): readonly MountedOperation[];
   /** The tenant of personal accounts: the option `personalTenant`. */
   readonly personalTenant?: string;
-  /** How users are notified of authentication requests: the option `ciba`. */
+  /** Settings for the notification of users about authentication requests: the option `ciba`. */
   readonly ciba: {
     readonly notify?: (notification: CibaNotification, signal: AbortSignal) => unknown;
     readonly email?: boolean;
   };
   readonly lifetimes: {
-    /** Seconds that a link which proves an e-mail address is valid. */
+    /** Seconds that a mailed link is valid that proves an e-mail address. */
     readonly emailProof: number;
     /** Seconds after which a sign-in ends, even if it is used. */
     readonly session: number;

@@ -5,9 +5,10 @@ import type { Sessions } from '../sign-in/sessions.js';
 /** The group `sessions` of the context: sign-ins of users, to list and to end them. */
 export interface ExtensionSessions extends Sessions {
   /**
-   * Signs the browser out as the end-session endpoint does, for a route that knows by itself that the person wants it. Clients and participants are notified
-   * before anything ends. Then session, grants and tokens end, and so does a session that was set aside.
-   * @returns where the browser has to go: `next`, or what has to be called or visited on the way to it; undefined if the session is not of this browser, or ended
+   * Signs the browser out as the end-session endpoint does, without asking the user. The route has to know that the user wants to sign out. Clients and
+   * participants are notified before anything ends. Then the session, its grants and its tokens end. A session that was set aside ends too.
+   * @returns where the browser has to go: `next`, or the page or URL that has to be visited first; undefined if the session is not of this browser, or
+   * ended
    */
   signOut(ctx: Context, ask: SignOutAsk): Promise<string | undefined>;
 }

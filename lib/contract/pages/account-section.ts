@@ -1,4 +1,4 @@
-/** Sections of the account page: links to pages on which people change data of their own account. */
+/** Sections of the account page: links to pages on which users change data of their accounts. */
 import { formatPath } from '../../config-problem.js';
 import type { ConfigProblem } from '../../errors.js';
 import { sharedClaims } from '../shared-claims.js';
@@ -6,12 +6,12 @@ import type { AdditionHost, ExtensionTexts } from './page-additions.js';
 
 /** A section of the account page. */
 export interface AccountSection {
-  /** Name, such as `factors`. No two sections have the same. */
+  /** Name of the section, such as `factors`. The names of all sections differ. */
   readonly name: string;
-  /** Keys of the extension's `texts`: the title of the page, and what people do there. */
+  /** Keys of the extension's `texts`: the title of the page, and what users do there. */
   readonly title: string;
   readonly summary: string;
-  /** Returns the URL of the page; undefined if there is none. */
+  /** Returns the URL of the page; undefined if there is no page. */
   readonly href: (host: AdditionHost) => string | undefined;
 }
 

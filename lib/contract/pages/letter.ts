@@ -4,13 +4,13 @@ import type { Locale } from '../../display/locales.js';
 import type { Client, Tenant } from '../../store/records/records.js';
 import type { Text } from './view.js';
 
-/** A mail, ready to be sent. It loads nothing from other hosts. */
+/** A mail, ready to be sent. The mail loads nothing from other hosts. */
 export interface MailMessage {
   readonly to: string;
   readonly subject: string;
   /** The whole message as plain text. */
   readonly text: string;
-  /** The same as HTML. */
+  /** The whole message as HTML. */
   readonly html: string;
   /** Language of the mail. */
   readonly locale: Locale;

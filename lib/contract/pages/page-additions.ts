@@ -9,7 +9,7 @@ import type { Interaction } from '../sign-in/interaction.js';
 /** The part of an extension's context that the links of additions and sections get. */
 export interface AdditionHost {
   readonly service: {
-    /** Prefix of the service's own paths, as opposed to those of the protocol. */
+    /** Prefix of the service's own paths, as opposed to the paths of the protocol. */
     readonly own: string;
     /** Returns the absolute URL of a path below the issuer. */
     url(path: string): string;
@@ -22,15 +22,17 @@ export interface AdditionHost {
 
 /** A text or a link on the pages of a sign-in. */
 export interface PageAddition {
-  /** Name, such as `privacy` or `help`. No two additions have the same. */
+  /** Name of the addition, such as `privacy` or `help`. The names of all additions differ. */
   readonly name: string;
   /** A key of the extension's `texts`. */
   readonly text: string;
   /** URL of a link: an https URL, or a path of this origin. A function returns undefined to show nothing. */
   readonly href?: string | ((interaction: Interaction, host: AdditionHost) => string | undefined);
   /**
-   * Place of the addition. `foot`: on every page. `password`: next to the password, as a button that posts `csrf` and `identifier` to its `href`, a URL of
-   * the service; the password is not posted.
+   * Place of the addition:
+   * - `foot`: on every page.
+   * - `password`: next to the password, as a button. The button posts `csrf` and `identifier` to the `href` of the addition, a URL of the service. The
+   * password is not posted.
    * @default 'foot'
    */
   readonly place?: 'foot' | 'password';
@@ -86,6 +88,6 @@ export const findAdditionConflicts = (extensions: readonly WithPages[]): readonl
     ({ name }) => [`the addition ${name} to the pages`],
   );
 
-/** All texts of a language, by their keys. */
+/** Returns all texts of a language, by their keys. */
 export const textsOf = (extensions: readonly WithPages[], locale: Locale): Readonly<Record<string, string>> =>
   Object.assign({}, ...extensions.map(({ texts }) => texts?.[locale] ?? {}));

@@ -31,7 +31,7 @@ export type ProtocolPage =
       /** URL to continue at after the frames were called. */
       readonly next?: string;
     }
-  /** Sends the browser on by a form that submits itself. Names and values come from outside. */
+  /** Sends the browser to another site by a form that submits itself. Names and values of the form come from outside. */
   | {
       readonly page: 'continue';
       readonly action: string;
@@ -46,11 +46,11 @@ export type ProtocolPage =
   | { readonly page: 'no-cookies'; readonly restart?: string; readonly client?: Client }
   /** Only the user may do this, and an impersonator is signed in. */
   | { readonly page: 'impersonation' }
-  /** This browser does not know the sign-in: the link is wrong, or too old. */
+  /** This browser does not know the sign-in: the URL is wrong, or the sign-in has expired. */
   | { readonly page: 'wrong-link' }
   /** A page of an extension. */
   | { readonly page: 'view'; readonly view: View }
-  /** The first page of a service in development. `signIn` is the URL of a sign-in, if a link can start one. */
+  /** The first page of a service in development. `signIn` is the URL that starts a sign-in, if there is such a URL. */
   | {
       readonly page: 'welcome';
       readonly issuer: string;

@@ -1,8 +1,8 @@
 /**
  * Pages of extensions.
  *
- * This file declares the view of a page: its parts, without their look. The sign-in pages draw it. `page-additions` declares texts, links and buttons that
- * an extension adds to pages of the service.
+ * Declares the view of a page: the parts of the page, without their look. The sign-in pages draw the view. `page-additions` declares texts, links and
+ * buttons that an extension adds to pages of the service.
  */
 import type { Locale } from '../../display/locales.js';
 import type { Html } from '../../http/pages/html.js';
@@ -16,7 +16,11 @@ export interface InLanguage {
 }
 
 /**
- * A text: a key of the extension's `texts`, a key with the values of its placeholders, a name that is the same in every language, or {@link InLanguage}.
+ * A text, in one of four forms:
+ * - a key of the extension's `texts`,
+ * - a key with the values of its placeholders,
+ * - a name that is the same in every language,
+ * - {@link InLanguage}.
  */
 export type Text =
   | string
@@ -25,7 +29,7 @@ export type Text =
   | InLanguage;
 
 /**
- * A time in UTC, for mails: the text has to say so, because nobody knows the zone of its reader.
+ * Returns a time in UTC, for mails. The text has to state UTC, because the time zone of the reader is unknown.
  * @example
  * ```ts
  * import { type Text, utcTime } from 'tenant-idp/extension';
@@ -66,12 +70,12 @@ export type ViewPart<Words = Text> =
       readonly kind: 'password';
       readonly autocomplete: 'current-password' | 'new-password';
       /**
-       * The user name under which a password manager saves the password: a text, for a hidden input that is not posted, or the name of a field of the
-       * view whose `autocomplete` is `username`. A page that must not reveal who has an account shows only a name that was typed.
+       * The user name under which a password manager saves the password. A text becomes a hidden input that is not posted. `field` names a field of the
+       * view whose `autocomplete` is `username`. A page that must not reveal who has an account shows only a name that the user typed.
        */
       readonly userName: string | { readonly field: string };
     })
-  /** A QR code of the content. `label` says what it is for. */
+  /** A QR code of the content. `label` states the purpose of the QR code. */
   | { readonly part: 'qr'; readonly content: string; readonly label: Words }
   /** Lines to be copied character by character, under their label. */
   | { readonly part: 'copy'; readonly name: string; readonly label: Words; readonly lines: readonly string[] }
@@ -89,7 +93,7 @@ export type ViewPart<Words = Text> =
     }
   /** A checkbox. Posts `yes` under its name if it is ticked. */
   | { readonly part: 'check'; readonly name: string; readonly label: Words; readonly isTicked?: boolean }
-  /** A list of accounts and the like, with an action for each entry. */
+  /** A list of entries, such as accounts, with an action for each entry. */
   | {
       readonly part: 'entries';
       readonly entries: readonly {
@@ -112,13 +116,15 @@ export type ViewPart<Words = Text> =
     }
   /** Facts, each under its label. */
   | { readonly part: 'facts'; readonly facts: readonly { readonly label: Words; readonly value: Words }[] }
-  /** Content of another party, set apart from the page's own text. The extension makes the markup, and nothing is drawn outside of its frame. */
+  /**
+   * Content of another party, set apart from the page's own text. The extension creates the markup. Nothing of the content is drawn outside of its frame.
+   */
   | { readonly part: 'quote'; readonly label: Words; readonly quote: Html }
   /** Descriptions of scopes, as on the consent page. */
   | { readonly part: 'scopes'; readonly label: Words; readonly scopes: readonly ({ readonly name: string } & ScopeWords)[] }
   /** Submits the form. Enter presses the first button. */
   | { readonly part: 'button'; readonly text: Words; readonly name?: string; readonly value?: string; readonly look?: 'neutral' | 'quiet' }
-  /** Markup of the template `html`. It cannot have styles or scripts, because the page's policy blocks them. */
+  /** Markup of the template `html`. The markup cannot have styles or scripts, because the page's policy blocks them. */
   | { readonly part: 'markup'; readonly markup: Html };
 
 export interface View {
@@ -133,7 +139,7 @@ export interface View {
   /** Client whose look the page has, if there is no interaction. */
   readonly client?: Client;
   readonly tenant?: Tenant;
-  /** Languages that are preferred to those of the browser, in the form of `ui_locales`, if there is no interaction. */
+  /** Languages that are preferred to the browser's languages, in the form of `ui_locales`, if there is no interaction. */
   readonly uiLocales?: string;
   /** The form around all parts. The page adds the field `csrf` and, in an interaction, the button to cancel. */
   readonly form?: {
@@ -146,8 +152,8 @@ export interface View {
   };
   readonly parts: readonly ViewPart[];
   /**
-   * Script that runs after the page is complete: a constant, whose hash is in the page's policy. Without it, no script runs. The script cannot send
-   * requests.
+   * Script that runs after the page is complete: a constant, whose hash is in the page's policy. If this member is absent, no script runs. The script
+   * cannot send requests.
    */
   readonly script?: string;
 }

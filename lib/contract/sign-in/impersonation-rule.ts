@@ -1,4 +1,7 @@
-/** The rule of an impersonation, from the extension that began it: whether the impersonation may continue, and what to do at its end. */
+/**
+ * The rule of an impersonation: whether the impersonation may continue, and what to do at its end. The rule belongs to the extension that began the
+ * impersonation.
+ */
 import type { Awaitable } from '../../awaitable.js';
 import type { SignIn } from './interaction.js';
 
@@ -20,10 +23,14 @@ export interface ImpersonationEnding {
 }
 
 export interface ImpersonationRule {
-  /** Whether the impersonation may continue. Called at each use of its session, grants and tokens. If it throws, that use fails. */
+  /**
+   * Returns whether the impersonation may continue. Called at each use of the impersonation's session, grants and tokens. If this method throws, that use
+   * fails.
+   */
   mayGoOn(impersonation: ImpersonationSignIn): Awaitable<boolean>;
   /**
-   * Called before the impersonation, or the impersonator's own sign-in, ends. May be called twice, and by several nodes. If it throws, nothing ends.
+   * Prepares the end. Called before the impersonation, or the impersonator's own sign-in, ends. May be called twice, and by several nodes. If this method
+   * throws, nothing ends.
    * @param name as in `impersonation` of the {@link SignIn}
    */
   ending(name: string, end: ImpersonationEnding): Awaitable<void>;

@@ -1,4 +1,4 @@
-/** The impersonation in a browser, for pages that show it and for acts that an impersonator cannot do. */
+/** The impersonation in a browser, for pages that show the impersonation and for actions that an impersonator cannot do. */
 
 import type { Account } from '../../directory/index.js';
 import type { Attribution } from '../../events.js';

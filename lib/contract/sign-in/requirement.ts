@@ -1,4 +1,4 @@
-/** Requirements: steps that a signed-in person has to complete before an application gets its answer, such as a second factor or terms of service. */
+/** Requirements: steps that a signed-in user has to complete before an application gets its answer, such as a second factor or terms of service. */
 import type { Context } from 'koa';
 import type { AcrValues } from '../../acr-values.js';
 import type { Awaitable } from '../../awaitable.js';
@@ -6,11 +6,12 @@ import type { Account } from '../../directory/index.js';
 import type { Client } from '../../store/records/records.js';
 import type { Interaction } from './interaction.js';
 
-/** Demands of requests and tenants that need a requirement with a page. Without one, the request is refused. */
+/** Demands of requests and tenants that need a requirement with a page. If no requirement serves the demand, the request is refused. */
 export const demands = ['mfa', 'impersonate'] as const;
 /**
- * `mfa`: requested by `acr_values` or a tenant's `signIn.requireMfa`, proven by `mfa` in `amr`. `impersonate`: requested by `acr_values`, proven by a
- * sign-in with `act`.
+ * Name of a demand:
+ * - `mfa`: requested by `acr_values` or a tenant's `signIn.requireMfa`, proven by `mfa` in `amr`.
+ * - `impersonate`: requested by `acr_values`, proven by a sign-in with `act`.
  */
 export type Demand = (typeof demands)[number];
 
@@ -24,7 +25,7 @@ export const requirementErrors = [
   'unmet_authentication_requirements',
 ] as const;
 
-/** A sign-in as requirements see it: that of the browser, or the one that a grant stores. */
+/** A sign-in as requirements see it: the sign-in of the browser, or the sign-in that a grant stores. */
 export interface SignedIn {
   readonly oid: string;
   readonly amr: readonly string[];
@@ -33,16 +34,20 @@ export interface SignedIn {
   /** Name of the method in a tenant's `signIn.methods`, if it is neither `password` nor the `idp`. */
   readonly method?: string;
   /**
-   * As in `SignIn`. Present only if a tenant's administrator vouched for the means. Pass it on, because the sign-in counts only as far as the means.
+   * As in `SignIn`. Present only if a tenant's administrator vouched for the identity or credential. Pass the value on, because the sign-in is worth only as much
+   * as this identity or credential.
    */
   readonly used?: string;
-  /** Seconds since the epoch. */
+  /** Time of the sign-in, in seconds since the epoch. */
   readonly authTime: number;
   /** Time of each proof in `amr`, in seconds since the epoch. A proof without an entry was made at `authTime`. */
   readonly provenAt: Readonly<Record<string, number>>;
-  /** The user whose credential the sign-in rests on. The sign-in works only while that user can sign in. @default the parent of a linked account, else the user */
+  /**
+   * Id of the user whose credential the sign-in used. The sign-in works only while that user can sign in. @default the parent account of a linked account,
+   * else the user
+   */
   readonly owner?: string;
-  /** Names the session, as `sessions.list` does. It is not a credential. Absent if the sign-in has no browser session. */
+  /** Name of the session, as in `sessions.list`. The name is not a credential. Absent if the sign-in has no browser session. */
   readonly session?: string;
   /** The impersonator. @see RFC 8693 §4.1 */
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
@@ -55,11 +60,11 @@ export interface Ask {
   /** Parameters of the authorization request. Empty if tokens are issued without the person. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly acr: AcrValues;
-  /** Whether no page can be shown: a refresh, or the exchange of a code. */
+  /** Whether the request cannot show a page: a refresh, or the exchange of a code. */
   readonly isSilent: boolean;
 }
 
-/** A request that came in another way than by the browser of the sign-in. */
+/** A request that did not come through the browser of the sign-in. */
 export interface AskedElsewhere {
   readonly client: Client;
   readonly scopes: readonly string[];
@@ -68,25 +73,25 @@ export interface AskedElsewhere {
 }
 
 export interface Requirement {
-  /** Lower-case letters, digits and hyphens; the `requirement` of its {@link Interaction}. */
+  /** Name of the requirement, as in `requirement` of its {@link Interaction}: lower-case letters, digits and hyphens. */
   readonly name: string;
   /**
-   * Names of requirements that come first, if they exist. `*`: all that do not have `*` themselves.
+   * Names of requirements that come first, if these requirements exist. `*`: all requirements without `*` in `after`.
    * @default the order of the extensions
    */
   readonly after?: readonly string[];
-  /** The demand that the page lets people meet. The service decides whether the demand applies and is met. `check` can only require more. */
+  /** The demand that the page lets users meet. The service decides whether the demand applies and is met. `check` can only require more. */
   readonly serves?: Demand;
-  /** Leaves the requirement out if one of another extension serves the same demand. @default false */
+  /** Whether the requirement is left out if another extension's requirement serves the same demand. @default false */
   readonly givesWay?: boolean;
   /**
-   * Checks the sign-in for this request. `open` shows the page, `refused` answers `access_denied`. Called at every authorization request, and again after
-   * each page, because a posted page alone proves nothing.
+   * Checks the sign-in for this request. `open` shows the page, `refused` answers `access_denied`. Called at every authorization request. Called again
+   * after each page, because a posted page alone proves nothing.
    */
   check(account: Account, signedIn: SignedIn, ask: Ask): Awaitable<'met' | 'open' | 'refused'>;
   /**
-   * For a requirement that serves `mfa`. Whether a sign-in may change how the account signs in: factors, password, address, account links, identities. If
-   * it returns false, the pages require `mfa` first.
+   * Returns whether a sign-in may change how the account signs in: factors, password, address, account links, identities. If this method returns false, the
+   * pages require `mfa` first. Only for a requirement that serves `mfa`.
    * @default true
    */
   mayChange?(account: Account, signedIn: SignedIn & { readonly session: string }): Awaitable<boolean>;

@@ -6,7 +6,7 @@ import type { Branding } from '../../store/records/records.js';
 import type { RegistrationLimits, SignIn } from './interaction.js';
 import type { BrowserSignIn } from './logout-participant.js';
 
-/** An internal client: an application that the extension answers itself. For the sign-in it is a client, with a name and a look. */
+/** An internal client: an application that the extension answers itself. In a sign-in, an internal client is a client with a name and a look. */
 export interface InternalClient {
   readonly name: string;
   /** Path below the issuer that the browser returns to: a route of the extension. */
@@ -17,7 +17,8 @@ export interface InternalClient {
   /** `allow`: impersonated users may sign in too. @default 'refuse' */
   readonly impersonation?: 'allow' | 'refuse';
   /**
-   * Lets invited users create an account on the pages of this sign-in, even if the tenant's `signIn.selfRegistration` does not. @default as the tenant says
+   * Lets invited users create an account on the pages of this sign-in, even if the tenant's `signIn.selfRegistration` does not. @default as the tenant's
+   * policy states
    */
   readonly registration?: RegistrationLimits;
   /** The client of the invitation that the sign-in is part of. Events of accounts that are created at this sign-in name the client. */
@@ -26,8 +27,8 @@ export interface InternalClient {
 
 export interface InternalClients {
   /**
-   * Returns the internal client of an id, which begins with the extension's name and a colon; undefined if there is none. It is called often, so keep the
-   * answer in memory.
+   * Returns the internal client of an id, which begins with the extension's name and a colon. Undefined if there is no such client. Keep the answer in
+   * memory, because the service calls this method often.
    */
   find(id: string): Awaitable<InternalClient | undefined>;
 }
@@ -36,24 +37,25 @@ export interface InternalClients {
 export interface SignInAsk {
   /** The id of an {@link InternalClient}. */
   readonly client: string;
-  /** Value that the answer returns; at most 4096 bytes. */
+  /** Value that comes back with the answer; at most 4096 bytes. */
   readonly state: string;
   /** @see OpenID Connect Core §3.1.2.1 */
   readonly prompt?: 'none' | 'login' | 'select_account' | 'create';
-  /** `tenant:`, `idp:`, `mfa`, as at the authorization endpoint. */
+  /** Values `tenant:`, `idp:` and `mfa`, as at the authorization endpoint. */
   readonly acrValues?: string;
   readonly loginHint?: string;
   /** Maximum seconds since the user's proof. */
   readonly maxAge?: number;
   readonly uiLocales?: string;
   /**
-   * Values for the sign-in method, unchanged, in the `parameters` of its interaction: a text for an e-ID to show, its format, and who began.
+   * Values for the sign-in method, unchanged, in the `parameters` of the interaction. The values are a text for an e-ID to show, the format of the text,
+   * and the party that began.
    * @see service specification §4.2, §4.10
    */
   readonly eid?: EidParameters;
   /**
-   * A sign-in that was proven on a page of the extension, in this browser and within a minute. It replaces the sign-in page if `prompt` is `login`. If the
-   * proof no longer holds, the sign-in page is shown.
+   * A sign-in that was proven on a page of the extension, in this browser and within a minute. The sign-in replaces the sign-in page if `prompt` is
+   * `login`. If the proof is no longer valid, the sign-in page is shown.
    */
   readonly signIn?: ProvenSignIn;
 }
@@ -69,7 +71,7 @@ export interface EidParameters {
 /** A sign-in with its proof, as {@link SignIn} has it. */
 export type ProvenSignIn = Pick<SignIn, 'oid' | 'amr' | 'idp' | 'method' | 'used' | 'mfaIn' | 'heldTo' | 'proof'>;
 
-/** Answer that the browser returned with. */
+/** Answer with which the browser returned. */
 export type SignInAnswer = { readonly client: string; readonly state: string } & (
   | { readonly signedIn: BrowserSignIn }
   /** An error of OAuth or OpenID Connect: `access_denied`, `login_required` … */
@@ -86,10 +88,13 @@ export interface OutgoingForm {
   readonly client?: string;
 }
 
-/** Forms that other sites have the browser post here. The service redirects the browser by GET, because browsers send cookies only then. */
+/**
+ * Forms that other sites have the browser post here. The service redirects the browser by GET, because browsers send the service's cookies only with the
+ * GET request.
+ */
 export interface PostedForms {
   /**
-   * Stores the form, encrypted and for a minute, and answers 303 to the path with a reference that can be used once.
+   * Stores the form, encrypted and for a minute. Answers 303 to the path, with a reference that can be used once.
    * @param path below the issuer.
    * @param names of the fields to store. @default all
    * @throws Error with status 413 for more than 16 KiB, 415 for a body that is not a form.
