@@ -44,7 +44,7 @@ export class UnitOfWork {
     return this.#reads.has(key) ? this.#reads.get(key) : this.#load(key, follow, along);
   }
 
-  /** Returns whether there are writes to commit. */
+  /** Whether there are writes to commit. */
   get hasWrites(): boolean {
     return this.#writes.size > 0 && !this.#abandoned;
   }

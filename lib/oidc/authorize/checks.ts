@@ -13,7 +13,7 @@ import { checkPlainAllowed } from '../clients/pkce.js';
 import type { OidcParts } from '../context.js';
 import { carriedOf, customLimits } from './parameters.js';
 
-/** The last check of an authorization request: everything that oidc-provider accepts, drops, or does not know. */
+/** Creates the last check of an authorization request, for everything that oidc-provider accepts, drops, or does not know. */
 export const createRequestCheck = (parts: Pick<OidcParts, 'offers' | 'directory' | 'options'>, scopes: Scopes) => {
   const { offers, directory, options } = parts;
   const checkProfile = createProfileCheck(parts);
@@ -36,7 +36,7 @@ export const createRequestCheck = (parts: Pick<OidcParts, 'offers' | 'directory'
     if (isForCode && getsRefreshToken(client, asked)) {
       params.scope = [...new Set([...String(params.scope ?? '').split(' '), 'offline_access'])].filter(Boolean).join(' ');
     }
-    // Libraries add prompt=consent to offline_access by themselves. It does not cause a page that the client's record does not require.
+    // Libraries add prompt=consent to offline_access by themselves. The service shows no page for that prompt unless the client's record requires consent.
     if (!record.requireConsent && asked.includes('offline_access')) params.prompt = withoutConsent(params.prompt);
     const acr = requestedAcr(params);
     // A host can add its own levels by `configure`.
@@ -70,8 +70,8 @@ export function checkLengths(params: Readonly<Record<string, unknown>>): void {
 }
 
 /**
- * Refuses a request if a sign-in would have to store too much of it. The members of a request object count, its text does not. A pushed request is not
- * checked again, because it was checked when it was pushed, and the service has added parameters since.
+ * Refuses a request if a sign-in would have to store too much of it. The members of a request object count, but not its text. A pushed request was checked
+ * when it was pushed. The request is not checked again, because the service has added parameters since.
  * @throws InvalidRequest
  */
 function checkKept({ oidc: { params, route, entities } }: KoaContextWithOIDC): void {
@@ -83,8 +83,10 @@ const parameterNames = Object.keys(maxBytes) as (keyof typeof maxBytes)[];
 
 const uris = ['redirect_uri', 'post_logout_redirect_uri', 'resource'] as const;
 /**
- * Refuses DPoP proofs by {@link checkProof}, and URIs and DPoP proofs that are too long to be parsed, because the time to parse a host grows with the square of its length. oidc-provider parses the
- * URIs of a request before it compares them, and also the `htu` of a proof that anybody may have signed.
+ * Refuses URIs and DPoP proofs that are too long to be parsed, and DPoP proofs that {@link checkProof} refuses.
+ *
+ * The time to parse a host grows with the square of its length. oidc-provider parses the URIs of a request before it compares them. oidc-provider also
+ * parses the `htu` of a proof, which anybody may have signed.
  * @throws InvalidRequest, InvalidRedirectUri, InvalidDpopProof
  */
 export function checkUris({ oidc: { params }, headers }: KoaContextWithOIDC): void {

@@ -1,10 +1,12 @@
 /**
  * Authorization requests that a browser completed a moment ago.
  *
- * A button that is pressed again makes the browser drop the answer under way, with its cookies. The browser then comes again with an interaction, or with a
- * reference, that has been used. For a minute, the service knows what the browser lost: the same browser gets the cookie of the same session again, and the
- * request is restarted. The service makes no new secret. If the session has ended, or has another secret since, its old cookie opens nothing and is not given.
- * A sign-out in the browser voids what the browser lost before, also if nobody or somebody else is signed in there.
+ * A user who presses a button again makes the browser drop the running answer, with its cookies. The browser then sends an interaction or a reference that
+ * has been used. For a minute, the service knows what the browser lost. The same browser gets the cookie of the same session again, and the request is
+ * restarted.
+ *
+ * The service makes no new secret. If the session has ended, or has another secret since, its old cookie opens nothing and is not sent. A sign-out in the
+ * browser makes earlier lost answers invalid, also if nobody or another user is signed in there.
  */
 
 import { hash } from 'node:crypto';
@@ -28,9 +30,9 @@ import type { BoundInteraction } from '../upstream/interaction.js';
 
 /** Milliseconds in which a browser can get the lost answer again. */
 const KEPT_MS = 60_000;
-/** Milliseconds after the record in which the store may still lack its session, because the two are written one after the other. */
+/** Milliseconds after the record in which the store may still lack its session, because the record and the session are written one after the other. */
 const SESSION_DELAY_MS = 2_000;
-/** Milliseconds between two reads for that session. */
+/** Milliseconds between two reads for the session of the record. */
 const LOOK_MS = 50;
 /** Characters of the uid of an interaction. */
 const UID_LENGTH = 43;
@@ -85,7 +87,7 @@ interface Found {
   readonly recordedAt: number;
 }
 
-/** Returns the name under which a pushed request is recorded, in the form of the uid of an interaction and in the slot of the request. */
+/** Returns the name under which a pushed request is recorded. The name has the form of the uid of an interaction, and the slot of the request. */
 export const uidOfPushed = (id: string): string =>
   id.slice(0, SLOT_LENGTH) + hash('sha256', id, 'base64url').slice(0, UID_LENGTH - SLOT_LENGTH);
 
@@ -103,7 +105,7 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
     if (key) adapters.unitOf(ctx).put({ op: 'put', key, value, expiresAt: nodeTime() + KEPT_MS });
   }
 
-  /** Returns the record, if the browser is the one that completed the request, and has not signed out since. */
+  /** Returns the record, if the browser completed the request and has not signed out since. */
   async function read(ctx: Pick<Context, 'headers' | 'cookies'>, uid: string): Promise<Found | undefined> {
     const key = browsers.browserOf(ctx) === undefined ? undefined : recordKey(uid);
     const artifact = key && (await artifacts.read([{ key }])).get(key);
@@ -151,13 +153,17 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
       noted(ctx).form = form;
     },
 
-    /** Whether this browser completed a pushed request a moment ago. */
+    /** Returns whether this browser completed a pushed request a moment ago. */
     isHere: async (ctx: Pick<Context, 'headers' | 'cookies'>, uid: string): Promise<boolean> => (await read(ctx, uid)) !== undefined,
 
     /**
-     * Returns the request that the browser completed a moment ago, and gives the browser the cookie of its session again if nobody is signed in. Undefined if the
-     * browser did not complete the request, if that sign-in has ended, or if another account is signed in. Also undefined for a GET of a browser that lost nothing:
-     * the way back into a sign-in that is over gives no second response.
+     * Returns the request that the browser completed a moment ago. If nobody is signed in, gives the browser the cookie of its session again.
+     *
+     * Returns undefined if:
+     * - the browser did not complete the request,
+     * - that sign-in has ended,
+     * - another account is signed in, or
+     * - a browser that lost nothing sent a GET, because the way back into a sign-in that has ended gives no second response.
      */
     async takeUp(ctx: Context, uid: string): Promise<CompletedRecord | undefined> {
       const { record, recordedAt = 0 } = (await read(ctx, uid)) ?? {};
@@ -173,7 +179,7 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
 
 const recordKey = (uid: string) => (isInteractionUid(uid) ? artifactKey(KIND, uid) : undefined);
 
-/** Whether the store has the sign-in of the session. The store is read itself, because a request remembers what it did not find. */
+/** Returns whether the store has the sign-in of the session. Reads the store itself, because a request remembers what the request did not find. */
 async function isStored({ artifacts }: Pick<OidcParts, 'artifacts'>, { id, accountId, loginTs }: Completed['session']): Promise<boolean> {
   const { uid } = partsOfSessionId(id) ?? {};
   const key = uid === undefined ? undefined : keyOf('Session', uid);
@@ -183,12 +189,12 @@ async function isStored({ artifacts }: Pick<OidcParts, 'artifacts'>, { id, accou
 }
 
 interface Entities {
-  /** The resumed interaction, or the one that it led to, of the same pushed request. */
+  /** The resumed interaction, or the next interaction of the same pushed request. */
   readonly Interaction?: BoundInteraction & { readonly parJti?: string };
   readonly PushedAuthorizationRequest?: { readonly jti: string };
 }
 
-/** Returns the outcome of the response for the browser; undefined if the browser loses nothing with it. */
+/** Returns the outcome of the response for the browser; undefined if the browser loses nothing with the response. */
 function outcomeOf({ oidc, response }: KoaContextWithOIDC, form: PostedAnswer | undefined): Completed | Cancelled | undefined {
   const { jti: id, accountId, loginTs, exp } = (oidc.session ?? {}) as unknown as OurSession;
   const { error } = ((oidc.entities as unknown as Entities).Interaction?.result ?? {}) as { readonly error?: string };

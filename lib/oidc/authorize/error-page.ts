@@ -9,7 +9,7 @@ import { shownUris, unregisteredUri } from '../clients/unregistered-uris.js';
 import type { OidcParts } from '../context.js';
 import { type CompletedRequests, uidOfPushed } from './completed-requests.js';
 
-/** The page for an error that no client can get. */
+/** Creates the page for an error that cannot be sent to a client. */
 export const createErrorPage =
   ({ options, showPage }: OidcParts, completed: Pick<CompletedRequests, 'isHere'>) =>
   async (ctx: KoaContextWithOIDC, out: ErrorOut, error: Error): Promise<void> => {

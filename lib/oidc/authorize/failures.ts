@@ -29,8 +29,9 @@ const failures = [
 ];
 
 /**
- * Requests that were refused are logged at info, requests that failed here at error. A request that failed for an outage writes nothing, neither to the
- * store nor to the browser, so that it can be retried.
+ * Creates the function that logs a failed request and sets its status. A refused request is logged at info, a request that failed here at error.
+ *
+ * A request that failed because of an outage writes nothing, neither to the store nor to the browser, so that the request can be retried.
  */
 export const createSettleFailure =
   ({ adapters, logger }: Pick<OidcParts, 'adapters' | 'logger'>): SettleFailure =>
@@ -41,7 +42,7 @@ export const createSettleFailure =
       // Another token would not help. @see RFC 6750 §3.1
       ctx.remove('WWW-Authenticate');
     }
-    // The error of an extension, so that the log has it in the same form from every endpoint.
+    // Logs the error of an extension, so that the log has the error in the same form from every endpoint.
     const thrown = error.cause instanceof IdpError ? error.cause : error;
     const status = statusAtEndpoints(error);
     if (ctx.status === error.statusCode) ctx.status = status;
@@ -89,11 +90,11 @@ export function watchFailures(
   });
 }
 
-/** Whether the connection ended early, or does not speak HTTP. */
+/** Returns whether the connection ended early, or does not speak HTTP. */
 const isOfCaller = ({ code = '' }: NodeJS.ErrnoException, ctx: Context | undefined): boolean =>
   ctx?.req.readableAborted === true || /^(HPE_|ECONNRESET$|EPIPE$)/.test(code);
 
-/** Whether the body is an OAuth error in JSON. Other errors are pages. */
+/** Returns whether the body is an OAuth error in JSON. Other errors are pages. */
 const isAnswer = (body: unknown): body is { error_description: string } =>
   typeof body === 'object' && body !== null && 'error_description' in body;
 

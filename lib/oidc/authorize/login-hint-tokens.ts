@@ -34,8 +34,9 @@ interface Hint {
 }
 
 /**
- * `login_hint_token`: a JWT in which a client, or the service itself, names the user who signs in. From a client with `trustedLoginHint` it is the sign-in,
- * once, and only if no other user is signed in. Otherwise it fills in the user name.
+ * Creates the check of `login_hint_token`: a JWT in which a client, or the service itself, names the user who signs in.
+ *
+ * The token of a client with `trustedLoginHint` is the sign-in, once, and only if no other user is signed in. Any other token fills in the user name.
  */
 export const createLoginHintCheck =
   (parts: OidcParts) =>
@@ -50,7 +51,7 @@ async function applyHint(parts: OidcParts, ctx: KoaContextWithOIDC, token: strin
   const record = clientOf(client);
   if (!params || !client || !record) return;
   const hint = await readHintToken(parts, client, token);
-  // A pushed token is only checked. It counts when the browser arrives with the request.
+  // A pushed token is only checked. The token counts when the browser arrives with the request.
   if (ctx.oidc.route !== 'authorization') return;
   const tids = tenantsAllowed(record.allowedTenants, parseAcrValues(params.acr_values as string | undefined));
   const account = await accountOfHint(parts, client, hint, tids);
@@ -59,7 +60,7 @@ async function applyHint(parts: OidcParts, ctx: KoaContextWithOIDC, token: strin
   params.login_hint ??= account.person.user.userName;
 }
 
-/** Whether all writers of the client held the scopes of the admin API that the sign-in opens. Reads the store only if the voucher has limits. */
+/** Returns whether all writers of the client held the scopes of the admin API that the sign-in opens. Reads the store only if the voucher has limits. */
 async function isVouchedFor({ directory, logger }: OidcParts, client: DirectoryClient, { person, owner }: Account): Promise<boolean> {
   if (client.vouchedBy?.by !== 'tenant') return true;
   const { holds } = authorityOfClient(client);
@@ -135,8 +136,10 @@ function checked(
 }
 
 /**
- * Returns the account of a hint, if it may sign in here: by `oid`; or, of the accounts that share `sub`, the one of the tenant, else the one that the hint
- * names.
+ * Returns the account of a hint, if the account may sign in here. `oid` names one account. `sub` may name several linked accounts, of which the first of
+ * these counts:
+ * - the account that the hint names
+ * - the only account in the tenants of the hint and of the request
  */
 export async function accountOfHint(
   parts: OidcParts,
@@ -154,7 +157,7 @@ export async function accountOfHint(
   return meant.find(({ person }) => person.user.id === named.person.user.id) ?? (meant.length === 1 ? meant[0] : undefined);
 }
 
-/** Makes the account the session's. Returns false if the token alone is not enough. */
+/** Makes the account the account of the session. Returns false if the token alone is not enough. */
 async function signIn(parts: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, account: Account): Promise<boolean> {
   const session = sessionOf(ctx);
   const { prompts, params } = ctx.oidc;
@@ -172,7 +175,7 @@ async function signIn(parts: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, acc
 
   if (!(await useOnce(parts.artifacts, 'LoginHint', hint))) return false;
   session.loginAccount({ accountId: user.id, loginTs: authTime, amr: login.amr });
-  // The `sub` of a linked account covers the parent and its children.
+  // The `sub` of a linked account covers the parent account and its child accounts.
   startSignIn(session, { sub: subOf(user), idp, owner: credentialOwner(user) });
   session.resetIdentifier();
   return true;

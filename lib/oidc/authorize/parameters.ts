@@ -1,9 +1,8 @@
 /**
- * Authorize: an authorization request from its first parameter to its response.
+ * Parameters of an authorization request, which the service reads before oidc-provider does.
  *
- * This file reads the parameters before oidc-provider does: those that are not the protocol's, and what else it would drop, are carried with the
- * request as one parameter of our own. Custom parameters come back with the response as they came, in their order. Then come request objects,
- * `checks`, `prompts` and the `response`.
+ * Custom parameters, and values that oidc-provider would drop, are carried with the request in one parameter of the service. Custom parameters are returned
+ * with the response, unchanged and in their order. The next steps are request objects, `checks`, `prompts` and the `response`.
  * @see service specification 4.2, Custom parameters
  */
 
@@ -25,7 +24,7 @@ const requestParameters = new Set(
   state ui_locales`.split(/\s+/),
 );
 
-/** Parameters that mean something only while a feature is on, and the feature. */
+/** Parameters that have a meaning only while a feature is on, with their feature. */
 const ofFeatures = {
   claims: 'claimsParameter',
   resource: 'resourceIndicators',
@@ -35,7 +34,7 @@ const ofFeatures = {
 const unusedBy = new WeakMap<object, ReadonlySet<string>>();
 const none: ReadonlySet<string> = new Set();
 
-/** Notes the features of an oidc-provider, after `configure`. Parameters of the other features are custom parameters of its requests. */
+/** Notes the features of an oidc-provider, after `configure`. Parameters of features that are off are custom parameters of its requests. */
 export function noteFeatures(provider: object, { features = {} }: Configuration): void {
   const unused = Object.entries(ofFeatures).flatMap(([name, feature]) => (features[feature]?.enabled ? [] : name));
   unusedBy.set(provider, new Set(unused));
@@ -53,9 +52,11 @@ const MAX_BYTES = 4096;
 export const customLimits = `there are too many custom parameters: send at most ${MAX_NAMES} of ${MAX_BYTES} bytes in all`;
 
 /**
- * Returns the pairs without the reserved ones; null when there are too many. The limits are checked first and count all pairs, so that only short names are
- * compared. Parameters of features that are off refuse no request: they are left out if the pairs exceed a limit with them, or if
- * the request could not be stored with them.
+ * Returns the pairs without the reserved names; null if there are too many pairs. The limits are checked first and count all pairs, so that only short
+ * names are compared.
+ *
+ * Parameters of features that are off refuse no request: the service leaves them out if the pairs exceed a limit with them. The service also leaves them
+ * out if the request could not be stored with them.
  */
 function returnable(
   given: readonly Pair[],
@@ -97,7 +98,7 @@ export function customMembers(pairs: readonly Pair[], taken: Iterable<string>): 
   return Object.fromEntries(Array.from(members, ([name, [value = '', ...more]]) => [name, more.length === 0 ? value : [value, ...more]]));
 }
 
-/** Whether some framework reads a name as one of `names`: frameworks fold case and width, and cut or replace characters that they do not allow. */
+/** Returns whether some framework reads a name as one of `names`. Frameworks fold case and width, and cut or replace characters that they do not allow. */
 function isSpelling(name: string, names: ReadonlySet<string>): boolean {
   const text = folded(name);
   return isCutTo(text, names) || (text.includes('\0') && isCutTo(text.replaceAll('\0', '').trim(), names));
@@ -106,7 +107,7 @@ function isSpelling(name: string, names: ReadonlySet<string>): boolean {
 /** Returns the name without case, width and control characters. A NUL stays, because some frameworks end a name at it. */
 const folded = (name: string): string =>
   normalForm(name, 'NFKC')
-    // The dotless and the dotted i are letters of their own, until a framework compares names in upper case.
+    // The dotless i and the dotted i are different letters until a framework compares names in upper case.
     .toUpperCase()
     .toLowerCase()
     .replaceAll('i\u0307', 'i')
@@ -118,7 +119,7 @@ const cuts = '[]. +\0';
 /** Returns the name without leading brackets and dots, because qs reads `[error]` and `.error` as `error`, and Rack reads `[error]` as `error`. */
 const withoutLead = (text: string): string => text.replace(/^[[\].\s]+/, '');
 
-/** Returns the names as which a framework may read a name: `opts[a]` is a member of `opts`, and another member of `opts` may replace it. */
+/** Returns the names that a framework may read for a name: `opts[a]` is a member of `opts`, and another member of `opts` may replace it. */
 function readings(name: string): readonly string[] {
   const text = withoutLead(folded(name));
   const end = [...text].findIndex((character) => cuts.includes(character));
@@ -127,7 +128,7 @@ function readings(name: string): readonly string[] {
 
 const underscored = (text: string): string => text.replace(/[[. +\0]/g, '_');
 
-/** Returns whether the text is one of the names as a whole, or up to a place where some framework cuts it: `code[]`, `id.token`, `session[state`. */
+/** Returns whether the text is one of the names, or begins with a name that some framework cuts out: `code[]`, `id.token`, `session[state`. */
 function isCutTo(given: string, names: ReadonlySet<string>): boolean {
   const text = withoutLead(given);
   const whole = underscored(text);
@@ -150,10 +151,10 @@ interface Carried {
   readonly plainPkce?: true;
 }
 
-/** Parameter of the carried values. It cannot be set from outside: a parameter of this name in a request is a custom parameter. */
+/** Name of the parameter with the carried values. A client cannot set the carried values: a parameter of this name in a request is a custom parameter. */
 export const carriedParameter = '__custom';
 
-/** Maximum parameters that node:querystring reads. Further ones are lost. */
+/** Maximum parameters that node:querystring reads. Further parameters are lost. */
 const MAX_PARAMETERS = 1000;
 
 /** Parameters for sign-in methods. oidc-provider stores them with the request without knowing them. */
@@ -194,17 +195,17 @@ export function carryParameters(route: string, query: Query, provider: object): 
 
 const isPushed = (requestUri: Query[string]): boolean => typeof requestUri === 'string' && pushedIdOf(requestUri) !== undefined;
 
-/** Carried values of a request without any. */
+/** Carried values of a request that carries nothing. */
 export const carriedNothing = JSON.stringify({ custom: [] } satisfies Carried);
 
 const challengeParameters = ['code_challenge', 'code_challenge_method'] as const;
 
 /**
- * Returns the parameters that replace those of the request. oidc-provider has read a request object, and parameters next to it count if the object lacks
- * them.
+ * Returns the parameters that replace the parameters of the request. oidc-provider has read a request object. Parameters next to the object count if the
+ * object does not have them.
  * @param claims of the object.
- * @param inside parameters of the object, and
- * @param beside parameters of the URL, each with its carried values.
+ * @param inside parameters of the object, with its carried values.
+ * @param beside parameters of the URL, with its carried values.
  * @param provider instance whose features define parameters.
  * @see OpenID Connect Core §6.1
  */
@@ -225,7 +226,7 @@ export function mergedParameters(
   const carrying = (pairs: readonly Pair[] | null): Record<string, unknown> => ({
     ...Object.fromEntries(Object.entries(beside).filter(([name, value]) => value !== undefined && isMissing(name))),
     ...challenge,
-    // oidc-provider removes them from the object, and nothing uses them.
+    // oidc-provider removes these members from the object, and nothing uses them.
     display: undefined,
     claims_locales: undefined,
     [carriedParameter]: JSON.stringify({
@@ -241,7 +242,7 @@ export function mergedParameters(
 const carriedIn = (parameters: Readonly<Record<string, unknown>>): Carried =>
   JSON.parse(String(parameters[carriedParameter] ?? carriedNothing)) as Carried;
 
-/** A request reads the value several times, mostly the same. */
+/** Last value that was read. A request reads the value several times, and the value is mostly the same. */
 let last: { readonly value: string; readonly carried: Carried } | undefined;
 
 export function carriedOf(ctx: KoaContextWithOIDC, { params, route }: KoaContextWithOIDC['oidc']): Carried | undefined {

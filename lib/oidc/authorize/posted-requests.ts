@@ -11,8 +11,8 @@ import { urlByReference } from './pushed-requests.js';
 const MAX_QUERY = 8 * 1024;
 
 /**
- * Answers an authorization request by POST with a redirect to the same request by GET, because browsers send cookies with it from any site. All checks run
- * there.
+ * Answers an authorization request by POST with a redirect to the same request by GET, because browsers send cookies with a GET from any site. All checks
+ * run at the GET.
  * @see OpenID Connect Core §3.1.2.1
  */
 export function createPostedRequests(
@@ -30,7 +30,12 @@ export function createPostedRequests(
     return query.length <= MAX_QUERY ? `${provider().urlFor('authorization')}?${query}` : refuseLong();
   }
 
-  /** Returns undefined for requests that only the client may push, that a reference would hide from checks, or that are too long to be kept. */
+  /**
+   * Returns undefined for a request that:
+   * - only the client may push,
+   * - a reference would hide from checks, or
+   * - is too long to be stored.
+   */
   async function byReference(posted: NodeJS.Dict<string | string[]>): Promise<string | undefined> {
     const known = parameters('authorization', { ...posted }, provider());
     const { client_id: clientId } = known;

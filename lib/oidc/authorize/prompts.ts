@@ -96,7 +96,7 @@ function addLoginChecks(login: ReturnType<Policy['get']>, judge: Judge): void {
 /** @throws UnmetAuthenticationRequirements if the user has just signed in, and no further sign-in can reach the level */
 function lacksEssentialLevel(ctx: KoaContextWithOIDC): boolean {
   const { oid, acr } = authorizationRequestOf(ctx);
-  // The requirement that serves a second factor asks for it.
+  // The requirement that serves a second factor asks for the factor.
   if (oid === undefined || acr.essential === undefined || (acr.mfa && acr.essential.includes('mfa'))) return false;
   if (acr.essential.includes(ctx.oidc.acr)) return false;
   return ctx.oidc.result?.login ? refuseLevel() : true;
@@ -104,7 +104,7 @@ function lacksEssentialLevel(ctx: KoaContextWithOIDC): boolean {
 
 type HasChoice = (ctx: KoaContextWithOIDC) => Promise<boolean>;
 
-/** Prompt for the choice among linked accounts. */
+/** Creates the prompt for the choice among linked accounts. */
 const accountPrompt = (judge: Judge, choices: (ctx: KoaContextWithOIDC) => Promise<readonly string[]>, hasChoice: HasChoice) =>
   new Prompt(
     { name: 'select_account', requestable: true },
@@ -123,7 +123,7 @@ const accountPrompt = (judge: Judge, choices: (ctx: KoaContextWithOIDC) => Promi
     ),
   );
 
-/** Prompt for the creation of an account, if the tenant allows registration. */
+/** Creates the prompt for the creation of an account, if the tenant allows registration. */
 const createPrompt = (parts: OidcParts) =>
   new Prompt(
     { name: 'create', requestable: true },
@@ -138,7 +138,9 @@ const createPrompt = (parts: OidcParts) =>
     ),
   );
 
-/** Removes checks that no request can need, because each check costs every authorization some promises. With `configure`, a request may need any. */
+/**
+ * Removes checks that no request can need, because each check costs every authorization some promises. With `configure`, a request may need every check.
+ */
 function removeIdleChecks(policy: Policy, features: OidcParts['options']['features']): void {
   const [login, consent] = [policy.get('login'), policy.get('consent')];
   consent?.checks.remove('rar_prompt');
@@ -162,14 +164,14 @@ function isOfTenant(ctx: KoaContextWithOIDC, { tenant }: Account): boolean {
   return (tids?.includes(tenant.id) ?? true) && mayAnswer(session, tids);
 }
 
-/** Whether the account of the session may answer the request. True without an account, which other checks handle. */
+/** Returns whether the account of the session may answer the request. Returns true without an account, because other checks handle that case. */
 function isCurrentOfTenant({ accounts }: Judge, ctx: KoaContextWithOIDC): Awaitable<boolean> {
   const { oid, tids, session } = authorizationRequestOf(ctx);
   if (oid === undefined || (tids === undefined && session.heldTo === undefined)) return true;
   return onceThere(accounts.load(ctx, oid), (account) => account === undefined || isOfTenant(ctx, account));
 }
 
-/** Whether the sign-in used the method that the request names, and the tenant still allows it. */
+/** Returns whether the sign-in used the method that the request names, and the tenant still allows it. */
 function isOfAllowedMethod({ accounts }: Judge, ctx: KoaContextWithOIDC): Awaitable<boolean> {
   const { oid, session, acr } = authorizationRequestOf(ctx);
   if (oid === undefined) return true;
@@ -222,7 +224,10 @@ async function checkRegistration(
   return false;
 }
 
-/** Returns the check of a request that is resumed. oidc-provider checks PKCE and pushed requests when a request begins, and not again when the request is resumed. */
+/**
+ * Returns the check of a request that is resumed. oidc-provider checks PKCE and pushed requests when a request begins, but not again when the request is
+ * resumed.
+ */
 function createResumedRules(parts: Pick<OidcParts, 'options'>): (ctx: KoaContextWithOIDC) => void {
   const checkProfile = createResumedCheck(parts);
   return (ctx) => {

@@ -1,4 +1,4 @@
-/** Sign-ins that were proven on pages of extensions. An interaction takes one up, in the browser in which it was proven. */
+/** Sign-ins that were proven on pages of extensions. An interaction takes up the sign-in, in the browser in which the sign-in was proven. */
 
 import type { Context } from 'koa';
 import type { ProvenSignIn } from '../../contract/sign-in/sign-in-request.js';

@@ -9,8 +9,10 @@ import { keepAsPushed, PUSHED_LIFETIME_SECONDS, pushedRecord } from '../upstream
 import type { StepHooks } from '../upstream/router.js';
 
 /**
- * Answers a pushed request that oidc-provider has checked. The parameters are stored as claims, because oidc-provider would encode them as a JWT that the
- * stored form decodes again. Of a request object, only the parameters are stored, because its text may be long and its signature has been checked.
+ * Creates the answer to a pushed request that oidc-provider has checked.
+ *
+ * The parameters are stored as claims. oidc-provider would encode them as a JWT, which the stored form decodes again. Only the parameters of a request
+ * object are stored, because its text may be long and its signature has been checked.
  * @see RFC 9126 §2.2
  */
 export const createPushedAnswer =
@@ -38,8 +40,8 @@ function lifetimeOf(request: string, now: number): number {
 }
 
 /**
- * Returns the URL of an authorization request that is stored by reference, for one use, as if its client had pushed it. Do not use it for requests that
- * only the client may push.
+ * Returns the URL of an authorization request that is stored by reference, for one use, as if its client had pushed it. Do not store requests that only the
+ * client may push.
  * @see RFC 9126 §2.2
  */
 export async function urlByReference(

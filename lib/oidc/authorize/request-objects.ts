@@ -1,5 +1,5 @@
 /**
- * Signed authorization requests. oidc-provider verifies signature, issuer, audience and expiry. This file makes the other checks.
+ * Checks of signed authorization requests, in addition to the checks of oidc-provider: signature, issuer, audience and expiry.
  * @see RFC 9101
  */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
@@ -36,7 +36,7 @@ const invalid = (description: string): Error => new errors.InvalidRequestObject(
 /** Type of a JWT for RFC 9101, as opposed to OpenID Connect Core §6.1. */
 export const EXPLICIT_TYPE = 'oauth-authz-req+jwt';
 
-/** @throws InvalidRequestObject for a request object without expiry, or one that was made for another purpose. */
+/** @throws InvalidRequestObject for a request object without expiry, or for a request object that was made for another purpose. */
 export const createRequestObjectCheck =
   ({ now }: Pick<OidcParts, 'now'>) =>
   (ctx: KoaContextWithOIDC, claims: Claims, header: Claims): void =>
@@ -58,7 +58,7 @@ function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Cla
   if (isAlone) params[carriedParameter] = carriedNothing;
   const missing = isAlone ? requiredMembers(ctx).find((name) => claims[name] === undefined) : undefined;
   if (missing) throw invalid(requestObjectFaults.missing(missing));
-  // Such an object could be, or be used as, a client assertion. @see RFC 9101 §10.8
+  // A request object whose `sub` is the client could be a client assertion, or be used as a client assertion. @see RFC 9101 §10.8
   if (sub !== undefined && sub === ctx.oidc.client?.clientId) throw invalid(requestObjectFaults.subIsClient);
   // oidc-provider compares with the node's own clock.
   if (isPast(exp, now)) throw invalid(requestObjectFaults.expired);
@@ -76,7 +76,7 @@ export const typeOf = ({ typ }: Claims): unknown => (typeof typ === 'string' ? t
 
 type Params = Record<string, unknown>;
 
-/** Whether only the request object counts, whatever its type. @see RFC 9101 §6.3, §10.5; RFC 9126 §3; FAPI 1.0 Part 2 §5.2.2 */
+/** Returns whether only the request object counts, whatever its type. @see RFC 9101 §6.3, §10.5; RFC 9126 §3; FAPI 1.0 Part 2 §5.2.2 */
 function countsAlone({ oidc }: KoaContextWithOIDC): boolean {
   const { route, entities, client } = oidc;
   if (route !== 'authorization' || entities.PushedAuthorizationRequest) return true;

@@ -22,7 +22,7 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
     const ask = askOf(ctx);
     const loading = session.accountId ? accounts.load(ctx, session.accountId) : undefined;
     return onceThere(loading, (account) => {
-      // The prompts before this one handle both.
+      // Earlier prompts handle a missing account and a missing client.
       if (!account || !ask) return false;
       return onceThere(judge(requirement, account, ofSession(session), ask), (found) => {
         if (found === 'refused')
@@ -40,8 +40,8 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
 }
 
 /**
- * Returns the prompt before a choice among linked accounts. Only a complete sign-in sees them, so requirements that do not depend on the request come
- * first.
+ * Returns the prompt before a choice among linked accounts. Only a user with a complete sign-in sees the linked accounts. Therefore requirements that do
+ * not depend on the request come first.
  */
 export const promptBeforeChoice = (requirement: Requirement, accounts: Accounts, isNext: (ctx: KoaContextWithOIDC) => Awaitable<boolean>) =>
   promptOf(requirement, (ctx) =>
@@ -70,7 +70,7 @@ const askOf = perRequest((ctx: KoaContextWithOIDC): Ask | undefined => {
     client && {
       client,
       scopes: typeof scope === 'string' ? scope.split(' ').filter(Boolean) : [],
-      /** Computed on use, because few requirements read it. */
+      /** Parameters with one text value, computed on first use because few requirements read them. */
       get parameters() {
         parameters ??= Object.fromEntries(Object.entries(params).filter(isText));
         return parameters;

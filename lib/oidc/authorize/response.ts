@@ -37,7 +37,7 @@ function withResponse(url: URL, place: 'query' | 'fragment', members: Members): 
     else pairs.append(name, String(values));
   }
   const isBare = !/[?#]/.test(url.href);
-  // Most redirect URIs have neither, and setting a part of a URL parses it again.
+  // Most redirect URIs have neither a query nor a fragment, and setting a part of a URL parses the URL again.
   if (isBare) return `${url.href}${place === 'query' ? '?' : '#'}${pairs}`;
   url[place === 'query' ? 'search' : 'hash'] = pairs.toString();
   return url.href;
@@ -50,8 +50,8 @@ const formFields = (members: Members): Record<string, string | readonly string[]
   Object.fromEntries(Object.entries(members).map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]));
 
 /**
- * Sends an authorization response. Commits first, so that a lost race becomes an error response and not a code that does not work. Then adds custom
- * parameters, which never replace those of the protocol.
+ * Creates the function that sends an authorization response. The function commits first, so that a lost race becomes an error response and not a code that
+ * does not work. Then the function adds custom parameters, which never replace the parameters of the protocol.
  */
 export const createResponder =
   (
@@ -86,7 +86,7 @@ export const createResponder =
     const target = new URL(redirectUri);
     const custom = carriedOf(ctx, oidc)?.custom ?? [];
     const response = {
-      // The granted scope. An error response has no scope (RFC 6749 §4.1.2.1).
+      // The scope is the granted scope. An error response has no scope (RFC 6749 §4.1.2.1).
       ...(isError || payload.scope === undefined ? withoutScope(payload) : payload),
       session_state: browserState.respond(ctx, target.origin, payload.error),
       // Leaves out names with a meaning at the destination: in a JWT, or in the redirect URI's own query.

@@ -15,7 +15,7 @@ import { carryParameters } from './parameters.js';
 import { createProvenSignIns, provenParameter } from './proven-sign-ins.js';
 import { urlByReference } from './pushed-requests.js';
 
-/** An answer that waits for the browser. The sign-in is that of its session when the browser arrives. */
+/** An answer that waits for the browser. The sign-in is the sign-in of the browser's session when the browser arrives. */
 interface Answer {
   readonly client: string;
   readonly state: string;
@@ -48,7 +48,7 @@ export function createSignInRequests(
   const proven = createProvenSignIns(parts);
   const answers = createOneTimeRecords<Answer>(parts, { kind: 'SignInAnswer', purpose: 'sign-in answer' });
 
-  /** @param client its id. */
+  /** @param client id of the client. */
   async function answerByReference(
     ctx: KoaContextWithOIDC,
     client: string,
@@ -93,7 +93,7 @@ export function createSignInRequests(
       if (!answer || answer.at !== options.issuer + ctx.path) return undefined;
       const { client, state, oid, error = 'access_denied', description } = answer;
       if (oid === undefined) return { client, state, error, ...present({ description }) };
-      // Another browser that got the URL has another session, and one that was signed out in between has none.
+      // Another browser that got the URL has another session. A browser that was signed out in between has no session.
       const here = await signedIn(ctx, client);
       return here?.oid === oid ? { client, state, signedIn: here } : { client, state, error: 'login_required' };
     },

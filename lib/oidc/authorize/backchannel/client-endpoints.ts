@@ -1,7 +1,7 @@
 /**
  * Requests that clients send without a browser.
  *
- * This file passes them to the extension that answers the endpoint, after client, parameters and request object were checked. `client-request-objects`
+ * The requests are passed to the extension that answers the endpoint, after client, parameters and request object were checked. `client-request-objects`
  * reads signed requests.
  */
 import { errors } from 'oidc-provider';

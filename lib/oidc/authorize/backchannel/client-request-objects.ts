@@ -23,8 +23,8 @@ const algorithms: ReadonlySet<unknown> = new Set(clientAlgorithms);
 const invalid = (description: string): Error => new errors.InvalidRequest(description);
 
 /**
- * Returns the parameters of a request: those of its request object, and plain ones that the object lacks. Only the object counts if it has an explicit
- * type, or if the client must sign.
+ * Returns the parameters of a request: the parameters of its request object, and plain parameters that the object does not have. Plain parameters do not
+ * count if the object has an explicit type, or if the client must sign.
  */
 export function createClientRequestObjects({ artifacts, options, now, isFapi2 }: OidcParts, requestUris: RequestUris) {
   async function verified({ client, record }: AuthenticatedRequest, jwt: string, alg: unknown): Promise<Readonly<Record<string, unknown>>> {
@@ -62,7 +62,7 @@ export function createClientRequestObjects({ artifacts, options, now, isFapi2 }:
     if (missing) throw invalid(requestObjectFaults.missing(missing));
     if (iss !== client.clientId || (clientId !== undefined && clientId !== client.clientId))
       throw invalid('iss or client_id of the request object names another client: send the client_id');
-    // Such an object could be used as a client assertion. @see RFC 9101 §10.8
+    // A request object whose `sub` is the client could be used as a client assertion. @see RFC 9101 §10.8
     if (claims.sub === client.clientId) throw invalid(requestObjectFaults.subIsClient);
     if (!isMeantFor([options.issuer], aud)) throw invalid(requestObjectFaults.otherAudience(options.issuer));
     if (![exp, iat, nbf].every((time) => typeof time === 'number'))
