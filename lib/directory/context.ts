@@ -53,17 +53,15 @@ export interface SignInMeans {
   /** Whether the instance can ask for a second factor. */
   readonly hasSecondFactor: boolean;
   /**
-   * Whether a name in `signIn.methods` of a tenant, or of any tenant, is a sign-in method that exists; a promise only if it has to be
-   * looked up.
+   * Returns whether a name in `signIn.methods` of a tenant, or of any tenant, is a sign-in method that exists. Returns a promise only if the
+   * method has to be looked up.
    */
   offers(method: string, tid?: string): boolean | Promise<boolean>;
 }
 
 /** Client metadata that is allowed in addition to the service's own, and further checks of clients. */
 export interface ClientRules {
-  /**
-   * Whether a host may have metadata names of its own (`extraClientMetadata` by `configure`). Likely misspellings are refused nevertheless.
-   */
+  /** Whether a host may add metadata names (`extraClientMetadata` by `configure`). Likely misspellings are refused nevertheless. */
   readonly ownMetadata: boolean;
   /** Grant types of extensions. @default none */
   readonly grantTypes?: ReadonlySet<string>;
@@ -86,7 +84,7 @@ export interface ClientRules {
 /** A permission of an account, in the tenant of the account. */
 export interface Privilege {
   readonly tid: string;
-  /** Id of the permission. Absent if the record cannot be read. No caller holds such a privilege. */
+  /** Id of the permission. Absent if the record cannot be read. No caller holds a privilege without an id. */
   readonly permissionId?: string;
 }
 
@@ -97,11 +95,14 @@ export interface Authority {
   /** Permissions, and scopes of the admin API, that the caller holds in the tenants that it administers. */
   readonly permissionIds: readonly string[];
   administers(tid: string): boolean;
-  /** Whether {@link permissionIds} has the permission. */
+  /** Returns whether {@link permissionIds} has the permission. */
   holds(permissionId: string): boolean;
 }
 
-/** Origin of the vouchers for means that the services write: the authority of an administrator of the admin API at that time, or a known voucher. */
+/**
+ * Origin of the vouchers for means that the services write. The origin is the authority of an administrator of the admin API at that time,
+ * or a known voucher.
+ */
 export type Vouching = Authority | Voucher;
 
 /** Dependencies that all services of the directory share. */
@@ -109,17 +110,17 @@ export interface DirectoryContext extends ClientRules {
   readonly collections: Collections;
   readonly caches: Pick<Caches, 'rows' | 'over' | 'watch' | 'changed'>;
   readonly sealer: Sealer;
-  /** The time that all nodes share, in milliseconds since the epoch. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly withCutoff: WithCutoff;
   /** Actor of the changes, for events that are raised when a change is complete. */
   readonly by: Attribution;
   readonly vouching: Vouching;
-  /** Whether a permission is one of the admin API, or counts as one. */
+  /** Returns whether a permission is one of the admin API, or counts as one. */
   readonly isPrivileged: (permissionId: string) => boolean;
   /** Scopes that exist independently of API resources. */
   readonly identityScopes: ReadonlySet<string>;
-  /** The API resource of the service itself, the admin API. It has no record, so no caller can change it. */
+  /** Returns the API resource of the service itself, the admin API. The admin API has no record, so no caller can change it. */
   readonly ownApi: (() => ApiResource) | undefined;
   /** Minimum number of characters of a secret that a host sets itself. */
   readonly ownSecretLength: number;
@@ -128,7 +129,7 @@ export interface DirectoryContext extends ClientRules {
   readonly sharedIds: SharedIds;
   readonly removedUserIds: RemovedUserIds;
   readonly nationalIds: NationalIds;
-  /** Whether all rows of the collection have the members that lists need. */
+  /** Returns whether all rows of the collection have the members that lists need. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
 }
 
@@ -152,10 +153,10 @@ export const openedCollections = (store: CheckedDirectory): Collections => ({
   removals: store.collection('removals'),
 });
 
-/** The sign-ins that a change invalidates: those of a user, by `oid`, or those of all users of a tenant. */
+/** The sign-ins that a change invalidates: sign-ins of one user, by `oid`, or of all users of a tenant. */
 export type SignInCutoff = { readonly oid: string } | { readonly tid: string; readonly after?: string };
 
-/** Returns the time from which sign-ins are valid again, for a record that such a change writes. */
+/** Returns the time from which sign-ins are valid again, for a record that the invalidating change writes. */
 export type NextNotBefore = (record: { readonly notBefore?: Date }) => Date;
 
 /**

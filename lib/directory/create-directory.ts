@@ -329,7 +329,10 @@ interface ServiceParts
   readonly exportOf: PersonExports['of'];
 }
 
-/** Creates the services whose writes raise events. They have no caches of their own, because each request has its own set of them. */
+/**
+ * Creates the services whose writes raise events. The services have no separate caches, because each request has a separate set of
+ * services.
+ */
 function createServices(context: DirectoryContext, parts: ServiceParts) {
   const { issuer, credentials, privileges, accounts, meansSources, personRemovalOver, exportOf, ...ofInvitations } = parts;
   const tenants = createTenants(context);

@@ -59,7 +59,7 @@ export interface DirectoryOptions {
   readonly passwordRules?: PasswordRulesOptions;
   /** Takes, renews or gives back (0 ms) a lease; false while another holder has it. @param holder by default this node */
   readonly lease: (work: string, holder?: string, ms?: number) => Promise<boolean>;
-  /** The time that all nodes share, in milliseconds since the epoch. @default this process's */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. @default the time of this process */
   readonly now?: () => number;
   readonly logger: Logger;
   /** The `source` of events. */
@@ -72,15 +72,15 @@ export interface DirectoryOptions {
   readonly ownSecretLength?: number;
   /** Scopes of the protocol and of all claim sets. */
   readonly identityScopes: ReadonlySet<string>;
-  /** The API resource of the service itself. It is not called before the first request or seed. @default none */
+  /** Returns the API resource of the service itself. The function is not called before the first request or seed. @default none */
   readonly ownApi?: () => ApiResource;
   /** Collections outside the directory whose rows have events in them. */
   readonly eventSources?: readonly string[];
-  /** Erases data outside the directory of a person who is erased, or of a user who is removed. Called until it succeeds. */
+  /** Erases data outside the directory of a person who is erased, or of a user who is removed. The function is called until it succeeds. */
   readonly erase?: ((person: ForgottenPerson) => Promise<void>) | undefined;
   /** Milliseconds after which no request still writes to a tenant that it found before the removal. @default 5000 */
   readonly settledMs?: number;
-  /** Removes data of a tenant outside the directory. Called until it succeeds. */
+  /** Removes data of a tenant outside the directory. The function is called until it succeeds. */
   readonly removeRows?: (tid: string) => Promise<void>;
   /** Client metadata that is allowed in addition to the service's own, and further checks. @default none */
   readonly clientRules?: ClientRules;
@@ -90,7 +90,7 @@ export interface DirectoryOptions {
   readonly recovery?: RecoveryRules;
   /** Sign-in methods of the instance. @default passwords, and no second factor */
   readonly means?: SignInMeans;
-  /** Permissions that are treated like those of the admin API. @default none */
+  /** Permissions that are treated like the permissions of the admin API. @default none */
   readonly privileged?: readonly string[];
 }
 
@@ -129,7 +129,7 @@ export interface RecordName {
   readonly index?: string;
 }
 
-/** The durable records and the rules over them. */
+/** The durable records and their rules. */
 export interface Directory {
   readonly issuer: string;
   readonly tenants: Tenants;
@@ -137,9 +137,9 @@ export interface Directory {
   readonly clients: Clients;
   readonly apiResources: ApiResources;
   readonly authenticate: Authenticate;
-  /** Returns the scopes of API resources; a promise only if the cache lacks them. */
+  /** Returns the scopes of API resources; a promise only if the cache does not have them. */
   apiScopes(): ApiScopes | Promise<ApiScopes>;
-  /** Returns the code challenge methods that any client may use; a promise only if the cache lacks them. */
+  /** Returns the code challenge methods that any client may use; a promise only if the cache does not have them. */
   pkceMethods(): readonly string[] | Promise<readonly string[]>;
   readonly consents: Consents;
   /** Returns the services of a tenant. Persons and users are reachable only by them, and by {@link accounts}. */
@@ -159,7 +159,7 @@ export interface Directory {
   unreadable(record: RecordName): Promise<UnreadableRecord | undefined>;
   /**
    * Returns the same services, which find the readable part of one unreadable record: for its removal, or for a change that repairs its
-   * malformed members. Only callers who may do so with any value of the malformed members may use it.
+   * malformed members. Only callers who may make the change with any value of the malformed members may use these services.
    */
   overDamaged(record: DamagedRow): Directory;
   readonly accounts: Accounts;

@@ -14,7 +14,7 @@ export const newIdAt = (instant: Date): string => v7({ msecs: instant.getTime() 
 export const instantOfId = (id: string): number | undefined =>
   validate(id) && version(id) === 7 ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined;
 
-/** An id that no user has. It stands in for missing users, so that a look-up takes the same time for an unknown name. */
+/** An id that no user has. The id stands in for missing users, so that a look-up takes the same time for an unknown name. */
 export const NO_USER = '00000000-0000-0000-0000-000000000000';
 
 export const isId = (id: string): boolean => validate(id);
@@ -34,8 +34,8 @@ export const isNameOf = ({ userName }: Pick<User, 'userName'>, text: string | un
   text !== undefined && userNameKey(text) === userNameKey(userName);
 
 /**
- * Returns the name or number of an organisation in its form for comparison, because people write it in any case and width, with or without spaces and full
- * stops. Invisible letters do not count.
+ * Returns the name or number of an organisation in its form for comparison. Users write it in any case and width, with or without spaces and full stops.
+ * Invisible letters do not count.
  */
 export const organisationKey = (text: string): string =>
   normalForm(withoutUnseen(text), 'NFKC')

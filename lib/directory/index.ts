@@ -1,9 +1,18 @@
 /**
  * The directory: durable records and the rules for them. No HTTP, no oidc-provider.
  *
- * Each folder has one subject: tenants, persons with their users, accounts, groups with permissions, clients with API resources,
- * credentials, signing keys, seeds, the outbox of events and deliveries. A service that is bound to a tenant knows only records of its
- * tenant.
+ * Each folder has one subject:
+ * - tenants,
+ * - persons with their users,
+ * - accounts,
+ * - groups with permissions,
+ * - clients with API resources,
+ * - credentials,
+ * - signing keys,
+ * - seeds,
+ * - the outbox of events and deliveries.
+ *
+ * A service that is bound to a tenant knows only records of its tenant.
  */
 export type { AccountEvents } from './accounts/account-events.js';
 export {

@@ -17,7 +17,7 @@ export type Patch<Input> = {
   readonly [Key in keyof Input]?: Input[Key] | (undefined extends Input[Key] ? null : never);
 };
 
-/** Checks the record that a change is about to overwrite, and throws if the caller expected another. It may be called again. */
+/** Checks the record that a change is about to overwrite, and throws if the caller expected another record. The check may be called again. */
 export type CheckCurrent<R> = (current: R) => void;
 
 /** Signals that another write came between the check and the write. */
@@ -25,7 +25,7 @@ const changed = new Error('the record changed');
 
 /**
  * Writes a record only over the version that was judged. If another write came between, the record is judged again.
- * @param write passes `check` on to the service, which calls it with the record that is about to be written over
+ * @param write passes `check` on to the service, which calls it with the record that is about to be overwritten
  * @example
  * ```ts
  * import { type Directory, IdpError, type PersonWithUser, writeJudged } from 'tenant-idp/extension';
@@ -91,7 +91,7 @@ const UNKNOWN = 'no member of this name';
 export interface InputProblem {
   /** A JSON pointer. */
   readonly path: string;
-  /** Expected value. It never repeats the given value. */
+  /** Expected value. The text never repeats the given value. */
   readonly expected: string;
 }
 
@@ -141,12 +141,15 @@ export function answerProblem(schema: TSchema, answer: unknown): InputProblem | 
 
 /** Yields errors on demand, because a large value can have thousands. */
 function* formProblems(schema: TSchema, value: unknown): Generator<InputProblem> {
-  // This check is much cheaper than a search for errors.
+  // // The check is much cheaper than a search for errors.
   if (Value.Check(schema, value)) return;
   for (const { path, message } of schemaErrors(schema, value)) yield { path, expected: expectedOf(message) };
 }
 
-/** Finds the errors of a value. An error of a union is replaced by the errors of the alternative that was meant, or by one that names all alternatives. */
+/**
+ * Finds the errors of a value. An error of a union is replaced by the errors of the alternative that was meant, or by one error that names all
+ * alternatives.
+ */
 export function* schemaErrors(schema: TSchema, value: unknown): Generator<ValueError> {
   for (const error of Value.Errors(schema, value)) yield* withAlternatives(error);
 }
@@ -308,6 +311,6 @@ export function patched<R extends Stored>(now: () => number, record: R, patch: R
   return isDeepStrictEqual(next, { ...record }) ? record : ({ ...next, updatedAt: new Date(now()) } as unknown as R);
 }
 
-/** Returns the fields without undefined members. A caller treats these as absent; a store would not. */
+/** Returns the fields without undefined members. A caller treats undefined members as absent; a store would not. */
 export const defined = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;

@@ -2,24 +2,24 @@ import { timingSafeEqual } from 'node:crypto';
 import { parse, stringify } from 'uuid';
 import type { Sealer } from '../store/sealer.js';
 
-/** One mailed link of an invitation, a reset or a proof. Each link that replaces another has a higher serial. */
+/** One mailed link of an invitation, a reset or a proof. Each mailed link that replaces another has a higher serial. */
 export interface LinkRef {
   readonly id: string;
   readonly serial: number;
 }
 
-/** Mailed links. They are derived from the service's keys when they are needed, so that no link is stored. */
+/** Mailed links. The service derives them from its keys when they are needed, so that no mailed link is stored. */
 export interface MailedLinks {
-  /** Returns the token of a link. The result is the same each time. */
+  /** Returns the token of a mailed link. The result is the same each time. */
   tokenOf(ref: LinkRef): string;
-  /** Returns the link of a token; undefined for a token that this service did not create. */
+  /** Returns the mailed link of a token; undefined for a token that this service did not create. */
   read(token: string): LinkRef | undefined;
 }
 
 /** `replaced`: a newer link replaced this one. `unavailable`: the user cannot use the link now. */
 export type LinkState = 'pending' | 'used' | 'replaced' | 'expired' | 'unavailable';
 
-/** The newest link as the user's record has it. */
+/** The newest mailed link as the user's record has it. */
 interface NewestLink {
   readonly serial: number;
   readonly usedAt?: Date;
@@ -34,7 +34,7 @@ export function linkState({ serial }: LinkRef, newest: NewestLink, isUsable: boo
   return isUsable ? 'pending' : 'unavailable';
 }
 
-/** Returns the URLs of the pages of links, by purpose. @param base the URL of the service's own pages. */
+/** Returns the URLs of the pages of mailed links, by purpose. @param base the URL of the service's own pages. */
 export const linkPages = (base: string) => ({
   invitation: (token: string): string => `${base}/invitations/${token}`,
   reset: (token: string): string => `${base}/password/${token}`,
@@ -45,7 +45,7 @@ export const linkPages = (base: string) => ({
 /** Form of a token: the id, the serial, and a keyed hash of both. */
 const pattern = /^([\w-]{22})\.([1-9]\d{0,8})\.([\w-]{43})$/;
 
-/** @param purpose of the links. A link of another purpose is invalid. */
+/** @param purpose of the mailed links. A mailed link of another purpose is invalid. */
 export function createMailedLinks({ hashes }: Pick<Sealer, 'hashes'>, purpose: string): MailedLinks {
   const secretsOf = ({ id, serial }: LinkRef) => hashes(purpose, JSON.stringify([id, serial]));
   return {

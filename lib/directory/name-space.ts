@@ -6,10 +6,10 @@ export interface HeldWrite<Written> {
   undo(): Promise<unknown>;
 }
 
-/** Names that records of several kinds share, in collections of their own. Two kinds never have the same name. */
+/** Names that records of several kinds share, in separate collections. Two kinds never have the same name. */
 export interface NameSpace<Kind extends string> {
   /**
-   * Writes a record that gets the name. If two kinds want one name at the same time, one gets it: no other kind gets the name for some
+   * Writes a record that gets the name. If two kinds want one name at the same time, one kind gets it. No other kind gets the name for some
    * seconds, and after that the checks of other kinds find the record.
    * @throws IdpError `conflict`; errors of the check and of `write`. After `store_unavailable` the record may exist, and then it has the name.
    */
@@ -27,14 +27,14 @@ export type SharedIds = NameSpace<'client' | 'apiResource' | 'user'>;
 export type NameLease = (work: string, holder: string, ms: number) => Promise<boolean>;
 
 /**
- * Milliseconds that a name is held. This is longer than a store may take for a write that timed out, and than a node caches that a name was
- * free.
+ * Milliseconds that a name is held. The time is longer than a store may take for a write that timed out, and than a node caches that a name
+ * was free.
  */
 const HELD_MS = 5_000;
 
 /**
  * @param checks throws if another kind has the name in the store. The check runs before the name is held, while it is held, and after the
- * write. The last check is needed because a paused process may write after another kind held the name and wrote its record.
+ * write. The last check is needed because a paused node may write after another kind held the name and wrote its record.
  */
 export function createNameSpace<Kind extends string>(
   space: string,

@@ -2,7 +2,7 @@
 export const MOST_SINGLE_READS = 20;
 
 /**
- * Reads the records of many keys. A few are read one by one. For more, one call of the store reads all records, so that a long list in a
+ * Reads the records of many ids or names. A few records are read one by one. For more, one call of the store reads all records. So a long list in a
  * request costs no more reads than a short one.
  */
 export async function readMany<R>(

@@ -1,4 +1,4 @@
-/** Schemas of record input, for code that derives schemas of its own: the admin API does. */
+/** Schemas of record input, for code that derives further schemas, such as the admin API. */
 import { personDefaults, personMembers, userMembers } from '../store/records/persons.js';
 import { apiResourceInput } from './clients/api-resources.js';
 import { clientInput } from './clients/clients.js';

@@ -10,7 +10,14 @@ import { externalIdentityKey } from './persons/user-record.js';
 import { OF_INSTANCE } from './tenants/extension-collections.js';
 
 /**
- * References that a record cannot do without: the tenant of a record, the person and the user of an invitation, the parent of a linked account. A restore or another program may have removed the other record. Ids of removed groups and subsidiaries are no such references, because a removal leaves them behind, and reads ignore them.
+ * References that a record cannot do without:
+ * - the tenant of a record,
+ * - the person and the user of an invitation,
+ * - the parent account of a linked account.
+ *
+ * A restore or another program may have removed the other record. Ids of removed groups and subsidiaries are not such references, because a removal leaves
+ * them
+ * behind, and reads ignore them.
  *
  * The functions return a JSON Pointer to a reference to a missing record. An unreadable record is not missing, because `health()` names it itself.
  */
@@ -24,7 +31,7 @@ export interface MissingReferences {
   hiding(collection: string, row: Row): Promise<string | undefined>;
 }
 
-/** Collections of the service whose rows are removed with their tenant. Rows of extensions are removed with it too. */
+/** Collections of the service whose rows are removed with their tenant. Rows of extensions are removed with the tenant too. */
 const ofTenants: readonly string[] = ['subsidiaries', 'persons', 'groups', 'invitations'];
 
 export function createMissingReferences({ collections, caches }: Pick<DirectoryContext, 'collections' | 'caches'>): MissingReferences {
@@ -76,7 +83,7 @@ export function createRowProblems(
     if (pendingEvents.length > 0 && outbox === undefined) return '/outbox';
     if (!isKeyedCollection(collection)) return undefined;
     const stale = staleKey(collection, row);
-    // Until the keys of all rows are complete, lists do not use these indexes.
+    // // Until the derived members of all rows are complete, lists do not use these indexes.
     if (stale !== undefined && (await isKeyed(collection))) return `/${stale}`;
     return collection === 'persons' ? ofIdentities(row as Person) : undefined;
   }

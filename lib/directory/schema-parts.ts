@@ -13,7 +13,7 @@ import { type SchemaOptions, Type } from '@sinclair/typebox';
 export const strict = { additionalProperties: false } as const;
 
 /**
- * Returns the schema of a text that is one of these. The type of its value is the union of the texts.
+ * Returns the schema of a text that is one of these values. The type of its value is the union of the texts.
  * @example
  * ```ts
  * import { oneOf } from 'tenant-idp/extension';

@@ -10,25 +10,25 @@ export type SeededCollection = `${string}.${string}` | DirectoryCollection;
 type DirectoryCollection = 'tenants' | 'subsidiaries' | 'groups' | 'permissions' | 'persons' | 'users' | 'clients' | 'apiResources';
 
 /**
- * The ledger of records that seeds created. It is stored beside the records, so that a later run changes no other record and creates none
- * twice.
+ * The ledger of records that seeds created. The ledger is stored with the records, so that a later run changes no other record and creates
+ * no record twice.
  */
 export interface SeedLedger {
-  /** The time that all nodes share, in milliseconds since the epoch. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
   now(): number;
-  /** Notes, in the first run, whether records existed before the ledger. Call it before any record is created. */
+  /** Notes, in the first run, whether records existed before the ledger. Call the method before any record is created. */
   begin(): Promise<void>;
   read(): Promise<SeedAccount>;
   entry(id: string): Promise<SeedRecord | undefined>;
-  /** Enters the record. Resolves to the stored entry, which is another node's if that node was faster. */
+  /** Enters the record. Resolves to the stored entry. If another node was faster, the stored entry is from that node. */
   enter(entry: Unsaved<SeedRecord>): Promise<{ readonly entry: SeedRecord; readonly isNew: boolean }>;
   /** @param change returns its argument to write nothing. */
   write(id: string, change: (entry: SeedRecord) => Unsaved<SeedRecord>): Promise<void>;
   /** Notes that the ledger is complete: from now on, an absent record without an entry never existed. */
   settle(): Promise<void>;
-  /** Whether any record has the id, in any tenant. */
+  /** Returns whether any record has the id, in any tenant. */
   has(collection: SeededCollection, id: string): Promise<boolean>;
-  /** Whether the group has an unreadable member, or a member that no seed created or added. */
+  /** Returns whether the group has an unreadable member, or a member that no seed created or added. */
   hasMembersOfOthers(groupId: string): Promise<boolean>;
   /** Returns the record as it is stored now, past every cache. @throws IdpError `record_unreadable` */
   record<R extends Row>(collection: Exclude<DirectoryCollection, 'users'>, id: string): Promise<R | undefined>;
@@ -115,7 +115,7 @@ export function createSeedLedger({ collections, now }: Pick<DirectoryContext, 'c
   };
 }
 
-/** Whether there are records. Events count too, because they outlive their records. */
+/** Returns whether there are records. Events count too, because they outlive their records. */
 async function hasRecords({ tenants, permissions, clients, apiResources, events }: Collections): Promise<boolean> {
   const all: readonly Pick<Collection<Row>, 'find'>[] = [tenants, permissions, clients, apiResources, events];
   const samples = await Promise.all(all.map((rows) => rows.find({}, { limit: 1 })));

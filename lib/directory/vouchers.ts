@@ -1,7 +1,7 @@
 /**
- * Vouchers: a voucher names the writer of a means by which a user signs in or joins a group, and the privileges that the writer held. A
- * means opens an account only while its voucher covers the privileges of the account. So a means that is older than a privilege does not
- * open it.
+ * Vouchers: a voucher names the writer of a means by which a user signs in or joins a group. The voucher also names the privileges that the
+ * writer held. A means opens an account only while its voucher covers the privileges of the account. So a means that is older than a privilege
+ * does not open the account.
  *
  * A means without a voucher counts, because a row may have been written by another program.
  */
@@ -12,7 +12,7 @@ import { newId } from './identifiers.js';
 
 /**
  * Returns the voucher for a means that the context's caller writes now.
- * @param person whose account the means opens; absent for a new one. The voucher covers the tenants of linked children too.
+ * @param person whose account the means opens; absent for a new person. The voucher covers the tenants of child accounts too.
  */
 export async function voucherFor(context: DirectoryContext, tid: string, person?: Person): Promise<Voucher> {
   const { vouching, collections, isPrivileged } = context;
@@ -23,21 +23,21 @@ export async function voucherFor(context: DirectoryContext, tid: string, person?
   return { by: 'tenant', tids, permissionIds: vouching.permissionIds.filter(isPrivileged) };
 }
 
-/** Whether a means with this voucher opens an account with these privileges. */
+/** Returns whether a means with this voucher opens an account with these privileges. */
 export const covers = (voucher: Voucher | undefined, privileges: readonly Privilege[]): boolean =>
   voucher?.by !== 'tenant' ||
   privileges.every(
     ({ tid, permissionId }) => permissionId !== undefined && voucher.tids?.includes(tid) && voucher.permissionIds?.includes(permissionId),
   );
 
-/** Whether a voucher covers every privilege that another one covers. */
+/** Returns whether the voucher covers every privilege that the other voucher covers. */
 export const isAtLeast = (voucher: Voucher, other: Voucher): boolean =>
   voucher.by !== 'tenant' || (other.by === 'tenant' && covers(voucher, privilegesOf(other)));
 
 const privilegesOf = ({ tids = [], permissionIds = [] }: Voucher): readonly Privilege[] =>
   tids.flatMap((tid) => permissionIds.map((permissionId) => ({ tid, permissionId })));
 
-/** Returns the identities. New ones get the voucher; identities that were recorded before keep theirs. */
+/** Returns the identities. New identities get the voucher; identities that were recorded before keep their vouchers. */
 export const vouchedIdentities = (
   given: readonly ExternalIdentity[],
   before: readonly ExternalIdentity[],
@@ -46,7 +46,7 @@ export const vouchedIdentities = (
   given.map(({ idp, subject }) => before.find((one) => one.idp === idp && one.subject === subject) ?? { idp, subject, vouchedBy });
 
 /**
- * Returns the voucher for the privileges that both writers held, for example for a link that both have seen.
+ * Returns the voucher for the privileges that both writers held, for example for an invitation link that both have seen.
  * @example
  * ```ts
  * import { type Voucher, weaker } from 'tenant-idp/extension';
@@ -80,8 +80,8 @@ export function withCredentialVoucher(user: User, { kind, id }: CredentialRef, v
 
 /**
  * Returns the voucher of a means of many users after another administrator vouched for it too. A voucher that covers the privileges stays.
- * Otherwise the result covers no privilege that neither writer held, and as many of the former voucher as one list of tenants and one of
- * permissions can state.
+ * Otherwise the result covers no privilege that neither writer held. The result keeps as many privileges of the former voucher as one list
+ * of tenants and one list of permissions can state.
  * @example
  * ```ts
  * import { raised, type Voucher } from 'tenant-idp/extension';
@@ -104,9 +104,7 @@ export function raised(former: Voucher | undefined, vouchedBy: Voucher, privileg
 
 /** A means that signs a user in, or adds users to a group. */
 export interface Means {
-  /**
-   * Kind of the means: `invitation`, `reset`, `identity`, `address`, `password` or `link` of a user. Extensions have kinds of their own.
-   */
+  /** Kind of the means: `invitation`, `reset`, `identity`, `address`, `password` or `link` of a user. Extensions add further kinds. */
   readonly kind: string;
   readonly tid: string;
   readonly userId?: string;
@@ -114,21 +112,24 @@ export interface Means {
   readonly id?: string;
   readonly idp?: string;
   readonly subject?: string;
-  /** An e-mail address that gets the links of “Forgotten password?”. */
+  /** An e-mail address that gets the reset links of “Forgotten password?”. */
   readonly address?: string;
 }
 
 /** A means with its voucher, as it was read. */
 export interface VouchedMeans extends Means {
   readonly vouchedBy?: Voucher | undefined;
-  /** Changes with each write of the record behind the means, if the other members do not describe the means completely. */
+  /** Text that changes with each write of the record behind the means. Present only if the other members do not describe the means completely. */
   readonly revision?: string;
 }
 
-/** Whether a means is unchanged since it was listed. */
+/** Returns whether a means is unchanged since it was listed. */
 const isListed = (means: VouchedMeans, listed: readonly VouchedMeans[]): boolean => listed.some((one) => isDeepStrictEqual(one, means));
 
-/** Returns a text that changes with each new link and with each fetch of a link, because then somebody else may have the link. */
+/**
+ * Returns a text that changes with each new mailed link and with each fetch of a mailed link, because then another person may have the
+ * link.
+ */
 const revisionOf = ({ serial, fetches = 0 }: { readonly serial: number; readonly fetches?: number }): string => `${serial}.${fetches}`;
 
 /** Returns the address of a person as a means. */

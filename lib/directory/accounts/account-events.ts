@@ -12,7 +12,7 @@ import type { Account } from './accounts.js';
  */
 export interface AccountEvents {
   /**
-   * @param cause names the occurrence. A second call with the same cause, on any node, adds no event. Without a cause, each call is its own
+   * @param cause names the occurrence. A second call with the same cause, on any node, adds no event. Without a cause, each call is a separate
    * occurrence.
    * @param by the actor of the change
    * @throws IdpError `invalid_record` for an attribution that no event can carry.

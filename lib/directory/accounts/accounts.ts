@@ -3,7 +3,7 @@
  *
  * The folder holds the look-ups (`find-accounts`, `candidates`), account links, credentials, self-registration, and the cut-off that
  * invalidates sign-ins. The comment at the top of `linking` proves that no order of steps breaks a set of linked accounts. `privileges`
- * decides which callers may become which person.
+ * decides which callers may do something that could let a user sign in as the person.
  */
 
 import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
@@ -17,7 +17,10 @@ export interface Account {
    * The part of the tenant's policy that no sign-in method here can meet, for the log. While it is set, nobody can sign in to the tenant.
    */
   readonly unmetPolicy?: string;
-  /** The parent account of a linked account, whose credentials sign it in. Absent if the parent cannot be read; then the child is not usable. */
+  /**
+   * The parent account of a linked account, whose credentials sign it in. Absent if the parent account cannot be read; then the child account
+   * is not usable.
+   */
   readonly owner?: Account;
 }
 
@@ -30,27 +33,30 @@ export interface Narrowed {
   readonly method?: string | undefined;
   /**
    * Whether the name of a parent account in another tenant means the linked account in one of {@link tids}. In each tenant, an account with
-   * the name itself comes first, unless it is self-registered and unverified. Of two linked accounts, the name means the one whose parent
-   * is better entitled to the name. If no parent is, the name means none.
+   * the name itself comes first, unless it is self-registered and unverified. If two linked accounts have parents with the name, the name
+   * means the account whose parent is better entitled to it. If neither parent is better entitled, the name means no linked account.
    * @default false
    */
   readonly isParentNameAllowed?: boolean;
 }
 
-/** Accounts of all tenants, for sign-in and protocol code, which learn the tenant from the account. All other code names a tenant first. */
+/** Accounts of all tenants, for sign-in and protocol code, which gets the tenant from the account. All other code names a tenant first. */
 export interface Accounts {
   /** Returns the account of an `oid`, usable or not. */
   findByOid(oid: string): Promise<Account | undefined>;
   /**
-   * Returns the usable accounts that a user id means. The id of a parent account means all linked accounts, because its children share it
-   * as `sub`.
+   * Returns the usable accounts that a user id means. The id of a parent account means all linked accounts, because its child accounts share
+   * the id as `sub`.
    */
   named(id: string): Promise<readonly Account[]>;
-  /** Returns all accounts that share the person's `sub`, this account included, usable or not. */
+  /** Returns all linked accounts that share the person's `sub`, the person's account included, usable or not. */
   family(person: PersonWithUser): Promise<readonly Account[]>;
   /** Returns all accounts that an external identity was recorded for, in any tenant, usable or not. */
   ofIdentity(identity: ExternalIdentity): Promise<readonly Account[]>;
-  /** Whether an external identity was recorded for a user whose record cannot be read. Then no other user may get the identity. */
+  /**
+   * Returns whether an external identity was recorded for a user whose record cannot be read. In this case, no other user may get the
+   * identity.
+   */
   isIdentityHidden(identity: ExternalIdentity): Promise<boolean>;
   /** Returns a user name in the form in which names are compared. */
   nameKey(userName: string): string;
@@ -63,11 +69,11 @@ export interface Accounts {
   withEmail(email: string, tids: readonly string[] | undefined): Promise<readonly Account[]>;
   /** Returns the candidates among these `oid`s alone. */
   candidatesAmong(oids: readonly string[], userName: string, narrowed?: Narrowed): Promise<readonly Account[]>;
-  /** Returns the subsidiary of the person; a promise only if the cache lacks it. */
+  /** Returns the subsidiary of the person; a promise only if the cache does not have the subsidiary. */
   subsidiary(person: PersonWithUser): Subsidiary | undefined | Promise<Subsidiary | undefined>;
   /**
-   * Returns the groups of the user that still exist, with the permissions that still exist; a promise only if the cache lacks them. Users
-   * with the same groups get the same array until one of these groups changes.
+   * Returns the groups of the user that still exist, with the permissions that still exist; a promise only if the cache does not have the
+   * groups. Users with the same groups get the same array until one of these groups changes.
    */
   groups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
   /**
@@ -84,7 +90,7 @@ export interface Accounts {
 /** Returns the subject identifier for sign-ins from now on. A grant keeps the identifier that it was made with. */
 export const subOf = (user: PersonWithUser['user']): string => user.parentUserId ?? user.id;
 
-/** Returns the id of the user whose credentials sign this user in: of the parent, while the user is linked. */
+/** Returns the id of the user whose credentials sign this user in. While the user is linked, this is the user of the parent account. */
 export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): string => parentUserId ?? id;
 
 /**
@@ -106,8 +112,8 @@ export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): s
 export const isEmailVerified = ({ email, user }: PersonWithUser): boolean => user.emailVerified && isNameOf(user, email);
 
 /**
- * Whether a tenant's administrator recorded the identity for the account, and the person has not confirmed yet that the account is theirs.
- * A sign-in method of the instance may open the account by such an identity only in a request that is limited to the account's tenant
+ * Returns whether a tenant's administrator recorded the identity for the account, and the person has not confirmed the account yet. A
+ * sign-in method of the instance may open the account by such an identity only if the request is limited to the account's tenant
  * (`heldTo`).
  * @example
  * ```ts
@@ -125,10 +131,10 @@ export const isClaimed = ({ person: { user } }: Account, { idp, subject }: Exter
   );
 
 /**
- * Whether the account may sign in, or continue a sign-in of `loginAt`. A sign-in rests on the owner of its credential, so the account, the
- * owner and the tenants of both must be active.
+ * Returns whether the account may sign in, or continue a sign-in of `loginAt`. A sign-in rests on the owner of its credential, so the
+ * account, the owner and the tenants of both must be active.
  * @param owner the `owner` of the sign-in. @default the user whose credentials sign in to the account now
- * @param session the name of its session, which a cut-off may have spared. @default none
+ * @param session the name of the sign-in's session, which a cut-off may have spared. @default none
  * @example
  * ```ts
  * import { type ExtensionContext, isUsable } from 'tenant-idp/extension';
@@ -145,15 +151,15 @@ export const isUsable = (account: Account, loginAt?: Date, owner?: string, sessi
 };
 
 /**
- * Whether a sign-in of `loginAt` has ended for good. An unmet policy of the tenant ends no sign-in, because an administrator may change the
- * policy back. An unreadable owner ends no sign-in either.
+ * Returns whether a sign-in of `loginAt` has ended for good. An unmet policy of the tenant ends no sign-in, because an administrator may
+ * change the policy back. An unreadable owner ends no sign-in either.
  */
 export const isVoid = (account: Account, loginAt?: Date, owner?: string, session?: string): boolean =>
   basisOf(account, owner).accounts.some((each) => isEnded(each, loginAt, session));
 
 /**
- * Whether a request that has waited for the account since `since` has ended for good. A cut-off that spares a session ends sign-ins, but no
- * waiting request.
+ * Returns whether a request that has waited for the account since `since` has ended for good. A cut-off that spares a session ends
+ * sign-ins, but no waiting request.
  */
 export const isWaitOver = (account: Account, since: Date | undefined): boolean =>
   isVoid(account, since, undefined, (account.owner ?? account).person.user.spared?.session);
@@ -164,7 +170,7 @@ export const notBeforeOf = (account: Account, owner?: string): number =>
 
 /**
  * Returns the accounts that a sign-in rests on. `isWhole` is false if the owner of its credential is neither the account nor its readable
- * parent.
+ * parent account.
  */
 function basisOf(
   account: Account,
@@ -180,7 +186,7 @@ const isEnded = (account: Account, loginAt: Date | undefined, session: string | 
   account.tenant.status !== 'active' ||
   (loginAt !== undefined && ownNotBefore(account, isSpared(account, session)) > loginAt.getTime());
 
-/** Whether the last cut-off of the user spared this session. */
+/** Returns whether the last cut-off of the user spared this session. */
 const isSpared = ({ person: { user } }: Account, session: string | undefined): boolean =>
   session !== undefined && user.spared?.session === session && user.spared.notBefore.getTime() === user.notBefore?.getTime();
 

@@ -25,16 +25,18 @@ function ofOwners(accounts: readonly Account[]): readonly Account[] {
   return accounts.filter(({ person }) => first.has(credentialOwner(person.user)));
 }
 
-/** Returns the keys that the name may be stored under; none for an impossible name. */
+/** Returns the compared forms that the name may be stored under; none for an impossible name. */
 const keysOf = (userName: string): readonly string[] =>
   userName.length > USER_NAME_LENGTH ? [] : comparedUserNames(userName).filter((key) => key !== '');
 
-/** Whether the user alone states who the account belongs to. Anybody can register such an account under the name of another person. */
+/** Returns whether nobody but the user states who owns the account. Anybody can register such an account under the name of another person. */
 const isSelfMade = ({ user }: PersonWithUser): boolean => user.isSelfRegistered === true && !user.emailVerified;
 
 /**
- * Returns how well a parent account is entitled to its user name: 2 with a verified address, 1 if others created it, 0 if it is
- * self-registered and unverified.
+ * Returns how well a parent account is entitled to its user name:
+ * - 2 with a verified address,
+ * - 1 if others created the account,
+ * - 0 if the account is self-registered and unverified.
  */
 const standingOf = (parent: PersonWithUser): number => (isEmailVerified(parent) ? 2 : isSelfMade(parent) ? 0 : 1);
 
@@ -42,8 +44,8 @@ const standingOf = (parent: PersonWithUser): number => (isEmailVerified(parent) 
 const parentOf = ({ person, owner }: Account): PersonWithUser => owner?.person ?? person;
 
 /**
- * Returns the account of each tenant that the name of a parent means: the account whose parent is better entitled to the name than all
- * other parents. Otherwise a colleague could shut a user out by a self-registered account with the name.
+ * Returns, for each tenant, the account that the name of a parent account means: the account whose parent is better entitled to the name
+ * than all others. Otherwise a colleague could shut a user out by a self-registered account with the name.
  */
 function bestOfTenants(linked: readonly Ranked[]): readonly Ranked[] {
   const standing = ({ account }: Ranked): number => standingOf(parentOf(account));
@@ -54,8 +56,8 @@ function bestOfTenants(linked: readonly Ranked[]): readonly Ranked[] {
 
 /**
  * Returns the accounts that a name means, in order. An account with the name itself wins over linked accounts that share its credentials or
- * its tenant. A self-registered account does not win over a linked account of its tenant whose parent is not self-registered, because
- * strangers can register the name of a parent.
+ * its tenant. A self-registered account does not win over a linked account of its tenant if the parent account is not self-registered. The
+ * reason is that strangers can register the name of a parent account.
  * @param namesakes all persons of the linked account's tenant who have the name, usable or not
  */
 function meant(
@@ -75,8 +77,8 @@ function meant(
 }
 
 /**
- * Accounts of the tenant with the given name come before accounts found by a number or a subsidiary, because other tenants can write
- * numbers and subsidiaries.
+ * Rank of accounts of the tenant with the given name. Accounts found by a number or a subsidiary come later, because other tenants can
+ * write numbers and subsidiaries.
  */
 const TENANT_NAME = 0;
 const OTHER_NAME = 1;
@@ -85,7 +87,7 @@ type Rank = typeof TENANT_NAME | typeof OTHER_NAME;
 interface Ranked {
   readonly account: Account;
   readonly rank: Rank;
-  /** Whether the person with the name is self-registered: the parent, if the account was found by its parent's name. */
+  /** Whether the person with the name is self-registered. If the account was found by its parent's name, this person is the parent. */
   readonly isSelfMade: boolean;
 }
 
@@ -97,7 +99,7 @@ const MANY_TENANTS = 16;
 
 const PAGE = 100;
 
-/** Maximum number of parents with one name whose linked accounts are looked up. */
+/** Maximum number of parent accounts with one name whose linked accounts are looked up. */
 const MOST_PARENTS = 20;
 
 interface Parts extends Pick<Accounts, 'findByOid' | 'subsidiary'> {
@@ -145,8 +147,8 @@ class NamedAccounts {
   }
 
   /**
-   * Returns usable accounts in these tenants whose parent, in another tenant, has the name. The look-ups are the same for a name that no
-   * parent has, so that their time does not show which names parents have.
+   * Returns usable accounts in these tenants whose parent account, in another tenant, has the name. The look-ups are the same for a name that
+   * no parent account has, so that their time does not show which names parent accounts have.
    */
   async #childrenByParentName(keys: readonly string[], tids: readonly string[]): Promise<readonly Account[]> {
     const named = await Promise.all(keys.map((key) => this.#parts.persons.find({ byParentName: [key] }, { limit: MOST_PARENTS })));

@@ -9,11 +9,9 @@ import { newRecord } from '../input.js';
 import { type Account, type Accounts, credentialOwner, isUsable, MAX_CREDENTIAL_OWNERS, notBeforeOf } from './accounts.js';
 import type { ChangePassword } from './password-changes.js';
 
-/**
- * Proof that somebody is a user. The proof is valid until the credentials behind it change, or a cut-off invalidates sign-ins of its time.
- */
+/** Proof that a person is a user. The proof is valid until the credentials behind it change, or a cut-off invalidates sign-ins of its time. */
 export interface Proof {
-  /** Time of the proof, or of the cut-off of sign-ins if that is later. Milliseconds since the epoch. */
+  /** Time of the proof, or of the cut-off of sign-ins if the cut-off is later. Milliseconds since the epoch. */
   readonly at: number;
   /** The owner of the credentials behind the proof, and the time of their last change. */
   readonly credentials: string;
@@ -22,8 +20,8 @@ export interface Proof {
 /** The credentials of a tenant's users, for code of the host. The admin API sets no credentials. @see service specification 4.12 */
 export interface TenantCredentials {
   /**
-   * Sets the user's own password and raises `UserPasswordChanged`. While the user is linked to a parent, the password signs nobody in.
-   * Sessions continue: call `signOutEverywhere` to end them.
+   * Sets the user's own password and raises `UserPasswordChanged`. While the user is linked to a parent account, the password signs nobody
+   * in. Sessions continue: call `signOutEverywhere` to end them.
    * @throws IdpError `not_found`; `invalid_record`, whose details name the `rule`, when the password is refused; `busy`.
    */
   setPassword(userId: string, password: string): Promise<void>;
@@ -39,7 +37,7 @@ export interface Credentials {
   hashFor(user: Pick<User, 'userName'>, password: string, from?: readonly string[]): Promise<string>;
   /** Makes a hash of {@link hashFor} the password of a user that is about to be created. @internal for registrations */
   setFirstHash(userId: string, passwordHash: string): Promise<void>;
-  /** Whether the user has a password of its own. */
+  /** Returns whether the user has a password. The password of a parent account does not count. */
   isSet(userId: string): Promise<boolean>;
   /**
    * Sets the password of a user that is about to be created. {@link forget} undoes it.
@@ -49,14 +47,14 @@ export interface Credentials {
   /** Removes the password of a user that was not created, or an offered password that was not accepted. */
   forget(userId: string): Promise<void>;
   /**
-   * Gives the user a password that was stored under an id of its own, unless the user got another password after `since`. A second call
-   * changes nothing.
+   * Gives the user a password that was stored under a separate id, unless the user got another password after `since`. A second call changes
+   * nothing.
    * @internal for invitations
    */
   takeOffer(id: string, userId: string, since: Date): Promise<void>;
   /** Sets a password without checking its rules, unless the user has this password already. For seeds of development. */
   seedPassword(userId: string, password: string): Promise<void>;
-  /** Whether the password is the user's. @internal for seeds */
+  /** Returns whether the password is the user's. @internal for seeds */
   hasPassword(userId: string, password: string): Promise<boolean>;
   /** Returns a digest that changes with the password. @internal for seeds */
   passwordDigest(userId: string): Promise<string | undefined>;
@@ -70,19 +68,20 @@ export interface Credentials {
    * @param at time of the proof, by the time that all nodes share. @default now
    */
   proofOf(account: Account, at?: Date): Promise<Proof>;
-  /** Whether a stored proof still signs in to the account as it is now. */
+  /** Returns whether a stored proof still signs in to the account as it is now. */
   holds(account: Account, proof: Proof): Promise<boolean>;
 }
 
 export interface PasswordAttempt {
   /**
-   * Number of look-ups and hashes in one check, independent of the number of owners, so that the time of a check does not show that number.
+   * Number of look-ups and hashes in one check. The number does not depend on the number of owners, so that the time of a check does not show
+   * how many owners there are.
    * @default 1
    */
   readonly hashes?: number;
   /** Owners whose password counts as a mismatch, at the same cost. @default none */
   readonly locked?: ReadonlySet<string>;
-  /** The address and the name behind the request. Under load, requests with the same address or name wait for each other. */
+  /** The address that sent the request, and the name in the request. Under load, requests with the same address or name wait for each other. */
   readonly from?: readonly string[];
 }
 

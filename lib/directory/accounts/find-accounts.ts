@@ -73,7 +73,10 @@ class StoredAccounts {
     return (await this.#parts.persons.find({ byUser: [userId] })).filter(hasUser);
   }
 
-  /** Returns the accounts of the rows. Each parent that is not among the rows is read once. Without linked accounts, nothing else is read. */
+  /**
+   * Returns the accounts of the rows. Each parent account that is not among the rows is read once. Without linked accounts, nothing else is
+   * read.
+   */
   async ofRows(rows: Rows): Promise<readonly Account[]> {
     const accounts = await this.#withoutOwners(rows);
     const parentIds = new Set(accounts.flatMap(({ person: { user } }) => user.parentUserId ?? []));

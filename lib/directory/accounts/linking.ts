@@ -28,16 +28,17 @@ export interface ParentRef {
 /** The account links of a tenant's users. */
 export interface Linking {
   /**
-   * Links a user of this tenant to a parent of another tenant. A second call with the same parent changes nothing.
-   * @param judge throws if the child must not be linked. The link is written only over the version of the child that `judge` saw.
-   * @returns the child.
-   * @throws IdpError `not_found`, `link_self`, `link_chain`, `link_same_tenant`, `link_not_allowed`; `already_linked` when it has another
-   * parent.
+   * Links a user of this tenant to a parent account of another tenant. A second call with the same parent account changes nothing.
+   * @param judge throws if the child account must not be linked. The account link is written only over the version of the child account that
+   * `judge` saw.
+   * @returns the child account.
+   * @throws IdpError `not_found`, `link_self`, `link_chain`, `link_same_tenant`, `link_not_allowed`; `already_linked` when the user has
+   * another parent account.
    */
   link(childUserId: string, parent: ParentRef, judge?: JudgeChild): Promise<PersonWithUser>;
   /**
-   * Ends the account link and all sign-ins of the child, and notifies its clients. The parent may be in any tenant.
-   * @returns the child.
+   * Ends the account link and all sign-ins of the child account, and notifies its clients. The parent account may be in any tenant.
+   * @returns the child account.
    * @throws IdpError `not_found`, `not_linked`.
    */
   unlink(childUserId: string, parentUserId: string, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
@@ -50,14 +51,14 @@ export const createLinking = (links: Links, tid: string): Linking => ({
   unlink: (childUserId, parentUserId, check) => links.unlink({ tid, userId: childUserId }, parentUserId, check),
 });
 
-/** Changes a child. The function may run again after a concurrent write, so it must have no side effects. */
+/** Changes a child account. The function may run again after a concurrent write, so it must have no side effects. */
 export type JoinedChange = (child: PersonWithUser) => PersonWithUser;
 
 export interface LinkRules {
-  /** A change of the child that is written together with its link. The change throws if the child must not be linked. */
+  /** A change of the child account that is written together with its account link. The change throws if the child account must not be linked. */
   readonly joined?: JoinedChange;
   readonly judge?: JudgeChild | undefined;
-  /** Voucher of the link. @default that of the context's caller */
+  /** Voucher of the account link. @default the voucher of the context's caller */
   readonly vouchedBy?: Voucher | undefined;
 }
 
@@ -66,12 +67,13 @@ export interface Links {
   link(child: ParentRef, parent: ParentRef, rules?: LinkRules): Promise<PersonWithUser>;
   unlink(child: ParentRef, parentUserId: string, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /**
-   * Ends every link of a person's user, as a child and as a parent. An unreadable child is removed from the list of its parent, and is not
-   * written.
-   * @param judge throws if the link of one of its children must not end. Each link ends only for the version of the child that `judge` saw.
+   * Ends every account link of a person's user, as a child account and as a parent account. An unreadable child account is removed from the
+   * list of its parent account, and is not written.
+   * @param judge throws if the account link of one of its child accounts must not end. Each account link ends only for the version of the
+   * child account that `judge` saw.
    */
   endAll(person: Person, judge?: JudgeChild): Promise<void>;
-  /** Checks the children whose links {@link Links.endAll} ends, before anything is written. */
+  /** Checks the child accounts whose account links {@link Links.endAll} ends, before anything is written. */
   judgeChildren(person: Person, judge: JudgeChild): Promise<void>;
 }
 
@@ -111,7 +113,7 @@ async function link(context: DirectoryContext, childRef: ParentRef, parentRef: P
       if (linked) return linked;
     }
   } catch (error) {
-    // If this fails too, the entry has no effect: the next link or unlink removes it.
+    // // If the removal fails too, the entry has no effect: the next account link or unlink removes it.
     if (isEntered) await removeChildEntries(context, parentRef.userId).catch(() => undefined);
     throw error;
   }
@@ -131,13 +133,14 @@ function checkLink(child: PersonWithUser, parent: PersonWithUser): void {
 }
 
 /**
- * Checks that the tenant allows links. Reads the store, because another node may have just changed the tenant. Only new links are checked.
+ * Checks that the tenant allows account links. Reads the store, because another node may have just changed the tenant. Only new account
+ * links are checked.
  */
 async function checkPolicy({ collections }: DirectoryContext, tid: string): Promise<void> {
   if (!mayLinkAccounts(await collections.tenants.get(tid))) throw new IdpError('link_not_allowed');
 }
 
-/** Writes the child's next form. Returns undefined if the child was written after it was read. */
+/** Writes the child account's next form. Returns undefined if the child account was written after it was read. */
 async function writeAt(
   { collections: { persons } }: DirectoryContext,
   child: PersonWithUser,
@@ -151,7 +154,7 @@ async function writeAt(
   return isOurs && hasUser(row) ? row : undefined;
 }
 
-/** Performs the first step of a link: enters the child in the parent's list. */
+/** Performs the first step of an account link: enters the child account in the parent account's list. */
 async function enter(
   { collections: { persons }, now }: DirectoryContext,
   { id, user: { id: userId } }: PersonWithUser,
@@ -165,7 +168,7 @@ async function enter(
   if (parent?.user?.id !== userId) throw new IdpError('not_found');
 }
 
-/** Performs the second step of a link. Returns undefined if the child was written after it was read. */
+/** Performs the second step of an account link. Returns undefined if the child account was written after it was read. */
 async function giveParent(
   { collections: { persons }, now }: DirectoryContext,
   child: PersonWithUser,
@@ -208,7 +211,10 @@ async function unlink(
   return child;
 }
 
-/** Returns the children, including unreadable ones. The look-up by parent may miss a damaged child; the parent's list has it. */
+/**
+ * Returns the child accounts, including unreadable ones. The look-up by parent account may miss a damaged child account; the parent
+ * account's list has it.
+ */
 async function childrenOf({ collections }: DirectoryContext, { id, childUserIds = [] }: User): Promise<readonly PersonWithUser[]> {
   const persons = collections.persons.withUnreadable();
   const children = await persons.find({ byParent: [id] });
@@ -234,8 +240,9 @@ async function endAll(context: DirectoryContext, { tid, user }: Person, judge: J
 }
 
 /**
- * Removes from the parent's list each user whose parent is another user, or who has no parent.
- * @param options `keepsUnreadable`: whether the list keeps an unreadable child, because the child may still have this parent
+ * Removes from the parent account's list each user who has another parent account, or none.
+ * @param options `keepsUnreadable`: whether the list keeps an unreadable child account, because the child account may still have this
+ * parent account
  */
 async function removeChildEntries(
   { collections: { persons }, now }: DirectoryContext,
@@ -260,7 +267,10 @@ async function removeChildEntries(
   }
 }
 
-/** Whether the user has this parent. A user with another parent, or none, is rewritten, so that no concurrent link can complete. */
+/**
+ * Returns whether the user has this parent account. A user with another parent account, or none, is rewritten, so that no concurrent
+ * account link can complete.
+ */
 async function isChild(persons: CheckedCollection<Person>, userId: string, parentUserId: string): Promise<boolean | 'unreadable'> {
   const person = await byUser(persons, userId);
   if (person === undefined) return (await persons.has({ byUser: [userId] })) && 'unreadable';

@@ -1,5 +1,5 @@
 /**
- * Comparison of sign-in means with the privileges that they open. A means lets somebody sign in to an account, or join a group.
+ * Comparison of sign-in means with the privileges that they open. By a means, a user signs in to an account or joins a group.
  *
  * Means are compared when they are used, and the service refuses the use if the voucher is too weak. A grant of privileges compares them
  * too, so that the administrator can confirm the means that would stop working. Only the voucher of a tenant's administrator has limits, so
@@ -41,7 +41,7 @@ export interface MeansSource {
   ofIdp(idp: string, tid: string): Promise<VouchedMeans | undefined>;
   /**
    * Records that an administrator vouches for the settings, and for the mappings that give the group. If the means has changed since it was
-   * listed, nothing is written; the write itself checks this. Vouchers that cover the privileges stay.
+   * listed, nothing is written; the write itself checks for the change. Vouchers that cover the privileges stay.
    */
   confirm(means: VouchedMeans, confirmation: Confirmation): Promise<void>;
 }
@@ -59,7 +59,9 @@ export interface SignInRef {
   readonly idp: string;
   /** As in `SignIn`. @default the password, for a `local` sign-in */
   readonly method?: string | undefined;
-  /** The subject of the identity, or the id of the credential, by which the person signed in; or what `limitOf` returned for it. @default unknown */
+  /**
+   * The subject of the identity, or the id of the credential, by which the person signed in; or what `limitOf` returned for the sign-in. @default unknown
+   */
   readonly used?: string | undefined;
 }
 
@@ -77,15 +79,21 @@ export interface UnconfirmedUser {
 }
 
 export interface AccountMeans {
-  /** Returns the voucher of the caller for a means that it writes now for the account. @param person absent for a new one */
+  /** Returns the voucher of the caller for a means that the caller writes now for the account. @param person absent for a new person */
   voucher(tid: string, person?: Person): Promise<Voucher>;
-  /** Whether a means with this voucher opens the account now. A parent's means opens its linked accounts too. */
+  /** Returns whether a means with this voucher opens the account now. A means of a parent account opens its linked accounts too. */
   open(voucher: Voucher | undefined, person: PersonWithUser): Promise<boolean>;
-  /** Whether an identity opens the account now: by the voucher that the person's record has for the identity, and by that of the settings of its `idp`. */
+  /**
+   * Returns whether an identity opens the account now. Two vouchers decide: the voucher of the identity in the person's record, and the voucher of the
+   * settings of its `idp`.
+   */
   opens(identity: ExternalIdentity, person: PersonWithUser): Promise<boolean>;
   /**
-   * Returns the voucher of a sign-in to the account. The voucher covers no more than the identity with its settings, the password or the factors by which the
-   * person signed in, and no more than the account link of a linked account. If the sign-in does not say what it used, the weakest possible means counts.
+   * Returns the voucher of a sign-in to the account. The voucher covers no more than each of these:
+   * - the identity with its settings, the password or the factors by which the person signed in,
+   * - the account link of a linked account.
+   *
+   * If the sign-in does not state what it used, the weakest possible means counts.
    */
   ofSignIn(signIn: SignInRef, account: Account): Promise<Voucher | undefined>;
   /**
@@ -94,37 +102,43 @@ export interface AccountMeans {
    */
   limitOf(signIn: SignInRef, account: Account): Promise<string | undefined>;
   /**
-   * Whether a session or a grant of a sign-in may continue: the vouchers of the means, and of the account link of a linked account, cover the privileges of the
-   * account now. A means whose voucher has changed since covers no privilege, because somebody may have changed it to hide who signed in. The groups come from
-   * the same cache as those of claims, so no token gets a privilege that was not compared. If no voucher has limits, the result needs no store and no promise.
+   * Returns whether a session or a grant of a sign-in may continue. The vouchers of the means, and of the account link of a linked account, must cover the
+   * privileges that the account has now. A means whose voucher has changed since covers no privilege, because the means may have been changed to hide who
+   * signed
+   * in. Groups come from the same cache as the groups in claims, so no token gets a privilege that was not compared. If no voucher has limits, the result
+   * needs
+   * no store and no promise.
    */
   goesOn(signIn: BegunSignIn, account: Account): boolean | Promise<boolean>;
   /**
-   * Whether the account's credentials sign in to it now, by the vouchers of the credential and, of a linked account, of its account link. Reads the store only
-   * if a tenant's administrator vouched for one of them.
+   * Returns whether the account's credentials sign in to it now, by the vouchers of the credential and, of a linked account, of its account link. Reads the
+   * store only if a tenant's administrator vouched for one of them.
    * @param credential of the account that owns the credentials; absent where another rule judges the credential
    */
   admits(account: Account, credential?: CredentialRef): Promise<boolean>;
   /** Returns the credentials of a user that do not count now. */
   refused(owner: PersonWithUser): Promise<readonly CredentialRef[]>;
   /**
-   * Records the voucher of a credential that is set now. An extension calls it before it stores the credential, so that no crash leaves a
-   * credential with too strong a voucher.
+   * Records the voucher of a credential that is set now. An extension calls the method before it stores the credential, so that no crash
+   * leaves a credential with too strong a voucher.
    * @param vouchedBy absent for a credential that was removed
    */
   vouchFor(owner: PersonWithUser, credential: CredentialRef, vouchedBy: Voucher | undefined): Promise<void>;
-  /** Whether a means with this voucher may put users into the group. */
+  /** Returns whether a means with this voucher may put users into the group. */
   give(voucher: Voucher | undefined, group: Pick<Group, 'tid' | 'permissionIds'>): boolean;
   /**
-   * Returns the user and its parent, if they have means whose vouchers do not cover the privileges of the account.
+   * Returns the user and the user of the parent account, if they have means whose vouchers do not cover the privileges of the account.
    * @param added privileges that the user is about to get
    */
   unconfirmed(person: PersonWithUser, added?: readonly Privilege[]): Promise<readonly UnconfirmedUser[]>;
-  /** Returns the address of a person who is about to get a user, as a means, if its voucher does not cover the privileges of the user. */
+  /** Returns the address of a person who is about to get a user, as a means. Returns no address whose voucher covers the privileges of the user. */
   unconfirmedAddress(person: Person, privileges: readonly Privilege[]): readonly VouchedMeans[];
-  /** Returns the members, and their parents, of a group that is about to get privileges, if they have such means. */
+  /**
+   * Returns the members of a group that is about to get privileges, and their parent accounts, if they have means whose vouchers do not cover
+   * the privileges.
+   */
   unconfirmedMembers(group: GroupRef, added: readonly Privilege[]): AsyncIterable<UnconfirmedUser>;
-  /** Returns means that put users into the group and do not cover its privileges. */
+  /** Returns means that put users into the group, and whose vouchers do not cover its privileges. */
   unconfirmedSources(group: GroupRef, added: readonly Privilege[]): Promise<readonly VouchedMeans[]>;
   /** Records that the caller vouches for the means of these users. A means that was changed since it was listed keeps its voucher. */
   confirm(users: readonly UnconfirmedUser[]): Promise<void>;
@@ -145,7 +159,7 @@ interface UsableMeans {
 const digestOf = ({ name, vouchedBy: { by, tids, permissionIds } = { by: 'operator' } }: UsableMeans): string =>
   `${KEPT}${hash('sha256', JSON.stringify([name, by, tids, permissionIds]), 'base64url')}`;
 
-/** No subject and no id begins with this character, because texts have no controls. */
+/** First character of a digest. No subject and no id begins with this character, because texts have no control characters. */
 const KEPT = '\u0001';
 
 /** Sources of the privileges with which vouchers are compared. */
@@ -157,7 +171,7 @@ export interface MeansParts {
 
 export const createAccountMeans = (context: DirectoryContext, parts: MeansParts): AccountMeans => new ComparedMeans(context, parts);
 
-/** Whether a tenant's administrator vouched for the means. Only such a voucher has limits. */
+/** Returns whether a tenant's administrator vouched for the means. Only such a voucher has limits. */
 const isTenants = ({ vouchedBy }: { readonly vouchedBy?: Voucher | undefined }) => vouchedBy?.by === 'tenant';
 
 class ComparedMeans implements AccountMeans {
@@ -181,7 +195,7 @@ class ComparedMeans implements AccountMeans {
     return settings.flatMap((one) => (one ? [{ ...one, userId: user.id }] : []));
   }
 
-  /** Returns the persons whose means sign the user in: the person and, of a linked account, the parent. */
+  /** Returns the persons whose means sign the user in: the person and, of a linked account, the person of the parent account. */
   async #holdersOf(person: PersonWithUser): Promise<readonly PersonWithUser[]> {
     const { parentUserId } = person.user;
     const parents = parentUserId === undefined ? [] : await this.#context.collections.persons.find({ byUser: [parentUserId] });
@@ -189,8 +203,9 @@ class ComparedMeans implements AccountMeans {
   }
 
   /**
-   * Returns the means that do not cover the privileges of the person and the added ones, with these privileges. Reads the privileges only if a tenant's
-   * administrator vouched for one of the means.
+   * Returns the means whose vouchers do not cover the privileges of the person and the added privileges, with all these privileges. Reads the privileges
+   * only
+   * if a tenant's administrator vouched for one of the means.
    */
   async #uncovered<M extends { readonly vouchedBy?: Voucher | undefined }>(
     person: PersonWithUser,
@@ -216,7 +231,7 @@ class ComparedMeans implements AccountMeans {
     return voucher?.by !== 'tenant' || covers(voucher, await this.#parts.privileges.of(person));
   }
 
-  /** Returns the means of the owner by which a sign-in of this `idp` may have come, with the vouchers that they have together with settings. */
+  /** Returns the means of the owner by which a sign-in of this `idp` may have come. Each means has the voucher that it has together with its settings. */
   async #usableOf(idp: string, { tid, user }: PersonWithUser): Promise<readonly UsableMeans[]> {
     if (idp === LOCAL) return (user.credentialVouchers ?? []).map(({ kind, id = kind, vouchedBy }) => ({ name: id, vouchedBy }));
     const settings = (await this.#settingsOfIdp(idp, tid))?.vouchedBy;
@@ -224,14 +239,14 @@ class ComparedMeans implements AccountMeans {
     return own.map(({ subject, vouchedBy }) => ({ name: subject, vouchedBy: weaker(vouchedBy, settings) }));
   }
 
-  /** Returns the voucher of one means of the owner of the credentials. @param used its name, or the digest that a sign-in stored */
+  /** Returns the voucher of one means of the owner of the credentials. @param used name of the means, or the digest that a sign-in stored */
   async #voucherOfUsed({ idp = LOCAL, used }: Pick<BegunSignIn, 'idp'> & { readonly used: string }, owner: PersonWithUser) {
     const usedMeans = (await this.#usableOf(idp, owner)).find((one) => one.name === used || digestOf(one) === used);
     // The means was removed, or its voucher changed, after the sign-in.
     return usedMeans ? usedMeans.vouchedBy : NOTHING;
   }
 
-  /** Returns the privileges that a sign-in of the person opens. Only the groups of a parent's children are read past the cache. */
+  /** Returns the privileges that a sign-in of the person opens. Only the groups of child accounts are read past the cache. */
   async #openedBy(person: PersonWithUser): Promise<readonly Privilege[]> {
     const { privileges, accounts } = this.#parts;
     return person.user.isParent ? privileges.of(person) : privileges.ofGroups(await accounts.storedGroups(person));

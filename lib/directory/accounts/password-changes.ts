@@ -1,9 +1,9 @@
 /**
  * Replacement of a user's password.
  *
- * The new password is first stored under an id of its own, then the person's document names it. That write decides between concurrent
- * changes, revokes the sign-ins that end with the change, and raises the event. Afterwards the password moves to the user's id. If a node
- * crashes, the delivery that was enqueued first completes the change.
+ * The new password is first stored under a separate id, then the person's document names it. The write of the document decides between
+ * concurrent changes, revokes the sign-ins that end with the change, and raises the event. Afterwards the password moves to the user's id. If
+ * a node crashes, the delivery that was enqueued first completes the change.
  */
 import type { Delivery, Person, PersonWithUser, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
@@ -27,11 +27,11 @@ export interface PasswordChange {
   readonly passwordHash: string;
   /** Whether the sign-ins of the user, and of users that are linked to it, end. */
   readonly endsSignIns: boolean;
-  /** Voucher of the password, by the user's document before the change. @default the operator */
+  /** Returns the voucher of the password, by the user's document before the change. @default the operator */
   readonly vouchedBy?: (row: PersonWithUser) => Voucher | undefined;
   /**
-   * Returns the user's document with everything else that the write changes; undefined if the password must not be set any more. It may be
-   * called again.
+   * Returns the user's document with everything else that the write changes; undefined if the password must not be set any more. The function
+   * may be called again.
    */
   readonly decide: (row: PersonWithUser) => PersonWithUser | undefined;
 }
@@ -112,13 +112,13 @@ export function createPasswordChanges(
       });
     await (endsSignIns ? withCutoff({ oid: userId }, (next) => write((user) => ({ notBefore: next(user) }))) : write(() => ({})));
     if (isOurs) await settle(userId);
-    // By now the user has this password, or another one.
+    // // Either the user has this password already, or the user has a newer password.
     await credentials.remove(credentialId);
     release();
     return isOurs;
   };
 }
 
-/** Returns the ids of a user's unfinished passwords, in addition to the user's own id: of an acceptance or of a change. */
+/** Returns the ids of a user's unfinished passwords, in addition to the user's own id: the id of an acceptance or of a change. */
 export const offeredCredentials = (user: PersonWithUser['user'] | undefined): readonly string[] =>
   [user?.accepted?.credentialId, user?.newPassword?.credentialId].filter((id) => id !== undefined);

@@ -1,6 +1,7 @@
 /**
- * Privileges, and which callers may grant or reach them. A privilege is a permission of the admin API or of impersonation, together with the tenant in which an
- * account has it: `idp.users:write` of one tenant has no effect in another.
+ * Privileges, and which callers may grant or reach them. A privilege is a permission of the admin API or of impersonation. The permission counts together
+ * with
+ * the tenant in which an account has it: `idp.users:write` of one tenant has no effect in another.
  *
  * The rules read the store, past every cache, because another node may have granted a permission a moment ago. A record that cannot be read counts as a
  * privilege that no caller holds.
@@ -27,38 +28,43 @@ export interface Privileges {
   /** Returns the privileges that the groups with these ids give to their members, as stored now. */
   ofGroupIds(groups: GroupsOfTenant): Promise<readonly Privilege[]>;
   /**
-   * Returns the privileges that a sign-in as the person opens: for a parent account, also those of its linked accounts; for a child
-   * account, only its own.
+   * Returns the privileges that a sign-in as the person opens. For a parent account, the result includes the privileges of its linked
+   * accounts. For a child account, the result has only the privileges of the child account.
    */
   of(person: PersonWithUser): Promise<readonly Privilege[]>;
   /**
-   * Whether the caller may do something that could let somebody sign in as the person: write an address or an identity, mail a link, remove
-   * a factor, enable the user. The caller must administer the tenant of each privilege of {@link of}, and hold its permission. A caller of
-   * all tenants always may.
+   * Returns whether the caller may do something that could let another user sign in as the person. Examples are to write an address or an
+   * identity, mail a link, remove a factor, or enable the user. The caller must administer the tenant of each privilege of {@link of}, and hold
+   * its permission. A caller of all tenants always may.
    */
   mayBecome(caller: Authority, person: PersonWithUser): Promise<boolean>;
   /**
-   * Whether the caller may change how all users of a tenant sign in. Each group of the tenant counts, with members or without, because
-   * users join it later.
+   * Returns whether the caller may change how all users of a tenant sign in. Each group of the tenant counts, with members or without,
+   * because users join a group later.
    */
   mayBecomeAnyone(caller: Authority, tid: string): Promise<boolean>;
   /**
-   * Whether the caller may create or change a client with `trustedLoginHint`, which signs in every user of the tenants that it may serve.
-   * The caller must administer all tenants, and hold each scope of the admin API that a group of any tenant gives, with members or without.
+   * Returns whether the caller may create or change a client with `trustedLoginHint`, which signs in every user of the tenants that it may
+   * serve. The caller must administer all tenants. The caller must also hold each scope of the admin API that a group of any tenant gives, with
+   * members or without.
    */
   mayTrustHints(caller: Authority): Promise<boolean>;
   /**
-   * Whether the caller may put a user into the groups. Only a caller of all tenants gives privileges to a linked user.
+   * Returns whether the caller may put a user into the groups. Only a caller of all tenants gives privileges to a linked user.
    * @param user absent for a new user
    */
   mayGrant(caller: Authority, groups: GroupsOfTenant, user?: PersonWithUser['user']): Promise<boolean>;
   /**
-   * Whether the caller may take the groups away from a user, linked or not, or remove them. A connection or a job may give them back later.
+   * Returns whether the caller may take the groups away from a user, linked or not, or remove them. A connection or a job may give the groups
+   * back later.
    */
   mayTake(caller: Authority, groups: GroupsOfTenant): Promise<boolean>;
-  /** Whether the caller may take these permissions out of a group. */
+  /** Returns whether the caller may take these permissions out of a group. */
   mayTakePermissions(caller: Authority, group: Pick<Group, 'tid' | 'permissionIds'>): boolean;
-  /** Checks the child of a new account link, because the parent will sign in as the child. @throws IdpError `link_privileged` for a person who has any privilege. */
+  /**
+   * Checks the child account of a new account link, because the parent account will sign in as the child account. @throws IdpError `link_privileged` for a
+   * person who has any privilege.
+   */
   checkNone(person: PersonWithUser): Promise<void>;
 }
 
@@ -66,7 +72,7 @@ const PAGE = 200;
 /** Groups whose linked members are looked for at the same time. */
 const AT_ONCE = 20;
 
-/** @param others permissions that count as those of the admin API do */
+/** @param others permissions that count as the permissions of the admin API do */
 export const createPrivileges = (context: PrivilegeParts, others: readonly string[] = []): Privileges =>
   new StoredPrivileges(context, others);
 
@@ -97,7 +103,7 @@ class StoredPrivileges implements Privileges {
     return this.#allGroups.isReadable(group) ? this.ofGroups([group]) : [{ tid: group.tid }];
   }
 
-  /** Reads many groups by one call of the store. Ids that the tenant's rows lack are read one by one, because a damaged row may lack its tenant. */
+  /** Reads many groups by one call of the store. Ids that the tenant's rows do not have are read one by one, because a damaged row may have no tenant. */
   async ofGroupIds(given: GroupsOfTenant): Promise<readonly Privilege[]> {
     const { tid, groupIds } = given;
     if (groupIds.length <= MOST_SINGLE_READS) return this.#ofFewGroups(given);
@@ -119,8 +125,8 @@ class StoredPrivileges implements Privileges {
   }
 
   /**
-   * Returns a privilege that no caller holds for each unreadable child. The look-up by parent may miss a damaged child; the parent's list
-   * has it.
+   * Returns a privilege that no caller holds for each unreadable child account. The look-up by parent account may miss a damaged child
+   * account; the parent account's list has it.
    */
   async #ofHidden({ tid, user }: PersonWithUser, children: readonly Person[]): Promise<readonly Privilege[]> {
     const hidden = (user.childUserIds ?? []).filter((id) => !children.some((child) => child.user?.id === id));
@@ -143,7 +149,7 @@ class StoredPrivileges implements Privileges {
     return (await Promise.all([...ofFamily, this.#ofHidden(person, children)])).flat();
   }
 
-  /** Whether a parent in the tenant has a child in the group, which may be of any tenant. */
+  /** Returns whether a parent account in the tenant has a child account in the group, which may be of any tenant. */
   async #hasChildOf(tid: string, group: Group): Promise<boolean> {
     for await (const children of pages((page) => this.#allPersons.find({ ofGroupLinked: [group.id, 'yes'] }, page)))
       for (const { user } of children) {
@@ -201,13 +207,13 @@ class StoredPrivileges implements Privileges {
     return caller.ofAllTenants || isHeld(caller, this.ofGroups([group]));
   }
 
-  /** An arrow function, because callers pass it on. */
+  /** Checks that the person has no privilege. The check is an arrow function, because callers pass it on. */
   readonly checkNone = async (person: PersonWithUser): Promise<void> => {
     if ((await this.#ofPerson(person)).length > 0) throw new IdpError('link_privileged');
   };
 }
 
-/** Compares privileges with those of a caller. A permission of another tenant does not count. */
+/** Compares privileges with the privileges of a caller. A permission of another tenant does not count. */
 const isHeld = ({ administers, holds }: Authority, privileges: readonly Privilege[]): boolean =>
   privileges.every(({ tid, permissionId }) => permissionId !== undefined && administers(tid) && holds(permissionId));
 

@@ -14,12 +14,12 @@ import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
 import type { Credentials } from './credentials.js';
 
-/** Data that people enter about themselves. */
+/** Data that users enter about themselves. */
 export interface RegistrationInput {
   /** Names are optional. A blank name counts as missing. */
   readonly givenName?: string;
   readonly familyName?: string;
-  /** E-mail address, which is the user name too. Not verified. */
+  /** E-mail address, which is also the user name. The address is not verified. */
   readonly email: string;
   readonly password: string;
 }
@@ -33,16 +33,16 @@ export interface RegistrationProblem {
   readonly rule?: PasswordRule;
 }
 
-/** Data that people entered about themselves, until their address is proven. */
+/** Data that users entered about themselves, until their address is proven. */
 export interface PreparedRegistration extends Omit<RegistrationInput, 'password'> {
   readonly passwordHash: string;
 }
 
-/** Self-registration: accounts that people create for themselves, in a tenant that allows it. */
+/** Self-registration: accounts that users create for themselves, in a tenant that allows it. */
 export interface Registration {
   /**
    * Returns undefined if the tenant does not allow self-registration.
-   * @param through an invitation allows it, whatever `signIn.selfRegistration` of the tenant says
+   * @param through an invitation allows it, whatever value `signIn.selfRegistration` of the tenant has
    */
   rules(through?: 'invitation'): Promise<{ readonly passwordLength: number } | undefined>;
   /**
@@ -59,7 +59,8 @@ export interface Registration {
   prepare(input: RegistrationInput, from?: readonly string[], through?: 'invitation'): Promise<PreparedRegistration>;
   /**
    * Creates the person, their user and its password after the address was proven.
-   * @param chosen names and password from the bearer of the link, for a browser that did not send the form. They replace the prepared ones.
+   * @param chosen names and password from the bearer of the mailed link, for a browser that did not send the form. These names and this
+   * password replace the prepared ones.
    * @param from as in {@link register}.
    * @throws IdpError as {@link register}.
    */
@@ -71,9 +72,10 @@ export interface Registration {
   ): Promise<PersonWithUser>;
   /**
    * Creates the person, their user and its password.
-   * @param from the address and the name behind the request. Under load, requests with the same address or name wait for each other.
-   * @throws IdpError `not_found` if the tenant does not allow it; `invalid_record`, whose details name the field; `user_name_taken`,
-   * `busy`.
+   * @param from the address that sent the request, and the name in the request. Under load, requests with the same address or name wait for
+   * each other.
+   * @throws IdpError `not_found` if the tenant does not allow self-registration; `invalid_record`, whose details name the field;
+   * `user_name_taken`, `busy`.
    */
   register(input: RegistrationInput, from?: readonly string[], through?: 'invitation'): Promise<PersonWithUser>;
 }

@@ -8,7 +8,7 @@ const KIND = 'void-sign-ins';
 
 /** @param now the time by which sign-ins are stored */
 export function createWithCutoff({ enqueue }: Pick<Deliveries, 'enqueue'>, now: () => number): WithCutoff {
-  /** Returns the start of the next second, because sign-in times have whole seconds. A sign-in in that second is the first valid one. */
+  /** Returns the start of the next second, because sign-in times have whole seconds. A sign-in in that second is the first valid sign-in. */
   const nextNotBefore: NextNotBefore = ({ notBefore }) =>
     new Date((Math.floor(Math.max(now(), notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
   return async (cutoff, change) => {

@@ -43,7 +43,7 @@ export type ApiResourceInput = Static<typeof apiResourceInput>;
 
 export interface ApiResources {
   /**
-   * Creates an API resource. Without a `secret` in the input it gets a new one, which is returned only here.
+   * Creates an API resource. Without a `secret` in the input, the API resource gets a new secret, which is returned only here.
    * @param makeSecret returns a secret that cannot be guessed
    * @throws IdpError `invalid_record`; `conflict` if a client or an API resource has the id, or a scope has an owner.
    */
@@ -63,7 +63,7 @@ export interface ApiResources {
   update(id: string, patch: Patch<ApiResourceFields>, check?: CheckCurrent<ApiResource>): Promise<ApiResource>;
   /** @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
-  /** Adds a secret. The one before stays valid until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
+  /** Adds a secret. The previous secret stays valid until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   rotateSecret(
     id: string,
     secret?: string,
@@ -170,7 +170,7 @@ function checkAlgorithm(written: Parameters<typeof findAlgorithmProblems>[0], co
   if (problem) throw new IdpError('invalid_record', { ...problem });
 }
 
-/** Returns the descriptions without those of removed scopes. */
+/** Returns the descriptions without the descriptions of removed scopes. */
 function describedOf(
   { scopeDescriptions: before = {} }: ApiResource,
   { scopeDescriptions: given }: Patch<ApiResourceFields>,
@@ -180,7 +180,7 @@ function describedOf(
   return given !== undefined || left.length === Object.keys(before).length ? {} : { scopeDescriptions: Object.fromEntries(left) };
 }
 
-/** The store does not say which value conflicts. */
+/** Throws a conflict with the path of the value, because the store does not report which value conflicts. */
 function refuse(error: unknown, path: string): never {
   const silent = IdpError.is(error, 'conflict') && error.details.path === undefined;
   throw silent ? new IdpError('conflict', { path }) : error;

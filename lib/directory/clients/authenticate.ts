@@ -13,13 +13,13 @@ export const createAuthenticate =
     const client = clients.peek(id) ?? (await clients.get(id));
     const caller = client ?? (await apiResources.get(id));
     const mayTry = caller?.status === 'active' && (client === undefined || usesSecret(client.metadata));
-    // Compares the secret in every case, because the time must not tell which part is wrong.
+    // // Compares the secret in every case, because the time must not show which part is wrong.
     return isLiveSecret(caller?.secrets ?? [], secret, now()) && mayTry ? caller : undefined;
   };
 
 /**
  * Returns why a client or an API resource did not authenticate; undefined without a record of this id. The text is for the log, because the
- * answer must not say which part is wrong. `authenticate` filled the caches, so the store is not read again.
+ * answer must not show which part is wrong. `authenticate` filled the caches, so the store is not read again.
  * @param secret absent if the request had none
  */
 export async function explainRefusal(

@@ -17,7 +17,7 @@ const MIN_RSA_BITS = 2048;
 /** Maximum warnings in one answer. */
 export const MOST_WARNINGS = 20;
 
-/** Whether a key is public, and complete. Other keys of a set are ignored. @see RFC 7517 §5 */
+/** Returns whether a JWK is public, and complete. Other JWKs of a set are ignored. @see RFC 7517 §5 */
 export function isUsableKey(key: unknown): key is JsonWebKey {
   if (!isObject(key) || isSecretKey(key)) return false;
   const texts = [key.alg, key.kid, key.use];
@@ -41,7 +41,7 @@ const typesByAlgorithm: readonly (readonly [algorithm: RegExp, types: readonly s
 const encrypted = /^(?:id_token|userinfo|introspection|authorization)_encrypted_response_alg$/;
 const signed = /^(?:request_object|token_endpoint_auth|backchannel_authentication_request)_signing_alg$/;
 
-/** Returns the member of the metadata that needs a key which the set lacks. */
+/** Returns the member of the metadata that needs a JWK which the set does not have. */
 function unmetNeed(metadata: Client['metadata'], keys: readonly JsonWebKey[]): string | undefined {
   const fits = (key: JsonWebKey, use: string, algorithm: unknown): boolean => {
     const types = typesByAlgorithm.find(([pattern]) => pattern.test(String(algorithm)))?.[1];
@@ -58,9 +58,10 @@ function unmetNeed(metadata: Client['metadata'], keys: readonly JsonWebKey[]): s
 }
 
 /**
- * Returns the keys of `jwks` that the service can use, with a warning for each other key. A malformed set, and a set with a secret, stay as they are, so that
+ * Returns the JWKs of `jwks` that the service can use, with a warning for each other JWK. A malformed set, and a set with a secret, stay as they are, so
+ * that
  * the checks of a client refuse them.
- * @throws IdpError `invalid_record` if no usable key is left, or none for an authentication method or an algorithm that needs one.
+ * @throws IdpError `invalid_record` if no usable JWK is left, or none for an authentication method or an algorithm that needs one.
  */
 export function usableKeys(metadata: Client['metadata']): { readonly keys: unknown; readonly warnings: readonly MetadataWarning[] } {
   const { keys } = metadata.jwks as { readonly keys?: unknown };

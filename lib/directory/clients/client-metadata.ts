@@ -65,8 +65,8 @@ export function findIdProblems(id: string | undefined, { takenPrefixes = [] }: C
 }
 
 /**
- * Returns the response types of a client: its own, or `code`. A response needs a redirect URI, and oidc-provider would refuse every request of a client
- * without one. So a client without redirect URIs has no response types by default. @see RFC 7591 §2
+ * Returns the response types of a client: the types in its metadata, or `code`. A response needs a redirect URI, and oidc-provider would refuse every
+ * request of a client without one. So a client without redirect URIs has no response types by default. @see RFC 7591 §2
  */
 export const responseTypesOf = ({ response_types: own, redirect_uris: redirectUris }: Metadata): readonly unknown[] =>
   [own ?? (isFilled(redirectUris) ? ['code'] : [])].flat();
@@ -75,7 +75,7 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Whether a key of a client is or has a secret. Such a key is refused, never left out, because its holder must replace it.
+ * Returns whether a JWK of a client is or has a secret. A JWK with a secret is refused, never left out, because its holder must replace it.
  * @see RFC 7517 §9.2
  */
 export const isSecretKey = (key: unknown): boolean => isObject(key) && ['d', 'k', 'priv'].some((member) => Object.hasOwn(key, member));
@@ -87,7 +87,7 @@ const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length 
 /** Members of a client that these rules check. */
 export type CheckedClient = Pick<Client, 'metadata' | 'requirePkce' | 'postRegistrationUri'> & Partial<Pick<Client, 'corsOrigins'>>;
 
-/** Returns all problems of a client that its record alone shows. */
+/** Returns all problems of a client that can be found from its record alone. */
 export function findClientProblems(client: CheckedClient, rules: ClientRules): readonly RecordProblem[] {
   const { metadata, requirePkce } = client;
   const problems = Object.keys(metadata).flatMap((name) => problemOfName(name, metadata[name], rules) ?? []);
@@ -116,7 +116,7 @@ export function findClientProblems(client: CheckedClient, rules: ClientRules): r
   ];
 }
 
-/** Returns the problems of {@link findClientProblems}, and those that oidc-provider finds for other members. */
+/** Returns the problems of {@link findClientProblems}, and the problems that oidc-provider finds for other members. */
 export function findAllClientProblems(client: Client, rules: ClientRules): readonly RecordProblem[] {
   const problems = findClientProblems(client, rules);
   const wrong = new Set(problems.map(({ path }) => memberOf(path)));
@@ -125,8 +125,8 @@ export function findAllClientProblems(client: Client, rules: ClientRules): reado
 }
 
 /**
- * Returns the problems that a change causes, and those of the members that it writes. An older problem does not prevent a change of another member, because
- * the rule may be newer than the record.
+ * Returns the problems that a change causes, and the problems of the members that it writes. An older problem does not prevent a change of another member,
+ * because the rule may be newer than the record.
  */
 export function findProblemsOfChange(before: Client, after: Client, rules: ClientRules): readonly RecordProblem[] {
   const problems = findAllClientProblems(after, rules);
@@ -205,7 +205,7 @@ function expectedText(name: string, value: unknown, served: ClientRules['grantTy
   return name === 'grant_types' ? ownMember(refusedGrants, value) : undefined;
 }
 
-/** Maximum characters of a URI in a request. Longer ones are refused before they are parsed. */
+/** Maximum characters of a URI in a request. Longer URIs are refused before they are parsed. */
 export const LONGEST_URI = 2048;
 
 const scripted = new Set(['javascript:', 'vbscript:', 'data:', 'blob:', 'file:', 'about:']);
@@ -279,10 +279,10 @@ function fetchedUriProblems(metadata: Metadata, { fetchProblem }: ClientRules): 
   ];
 }
 
-/** Whether a URL has a plain host, and neither user name nor password. */
+/** Returns whether a URL has a plain host, and neither user name nor password. */
 const isPlain = ({ host, username, password }: URL): boolean => isPlainHost(host) && username === '' && password === '';
 
-/** Returns the problems of the URLs of pages for people, and of the logo. @see RFC 7591 §2, OpenID Connect Core 1.0 §4 */
+/** Returns the problems of the URLs of pages for users, and of the logo. @see RFC 7591 §2, OpenID Connect Core 1.0 §4 */
 const pageUriProblems = (metadata: Metadata): readonly RecordProblem[] =>
   ['client_uri', 'initiate_login_uri', 'logo_uri', 'policy_uri', 'tos_uri'].flatMap((name) => {
     const value = metadata[name];

@@ -1,10 +1,10 @@
-/** Scopes that a client may be allowed: those that exist at that time. A scope that is removed later may stay, because it grants nothing. */
+/** Scopes that a client may be allowed: the scopes that exist at that time. A scope that is removed later may stay, because it grants nothing. */
 import { nearestName } from '../../nearest-name.js';
 import { isAdminScope } from '../../store/records/admin-scopes.js';
 import type { DirectoryContext } from '../context.js';
 import type { RecordProblem } from './client-metadata.js';
 
-/** Returns identity scopes, those of the admin API, and the API scopes of all API resources, disabled ones included. Reads the store and no cache. */
+/** Returns identity scopes, the scopes of the admin API, and the API scopes of all API resources, disabled ones included. Reads the store and no cache. */
 export async function existingScopes({
   collections,
   identityScopes,

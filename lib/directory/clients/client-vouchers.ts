@@ -1,7 +1,9 @@
 /**
- * Vouchers of clients: the scopes of the admin API that all writers of a client's credentials, redirect URIs and other metadata held. The
- * service does not grant the client a scope that the voucher does not cover, and a login hint signs in no user whose privileges exceed the
- * voucher. So a secret or a redirect URI from before a grant gives no access until a holder of the scopes confirms it.
+ * Vouchers of clients. A voucher has the scopes of the admin API that all writers of a client's credentials, redirect URIs and other metadata held.
+ * - The service does not grant the client a scope that the voucher does not cover.
+ * - A login hint signs in no user whose privileges exceed the voucher.
+ *
+ * So a secret or a redirect URI from before a grant gives no access until a holder of the scopes confirms it.
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -19,12 +21,12 @@ export function clientVoucherFor({ vouching }: Pick<DirectoryContext, 'vouching'
   return { by: 'tenant', tids: [], permissionIds: vouching.permissionIds.filter(isAdminScope) };
 }
 
-/** Whether the voucher of a client covers a scope. Only scopes of the admin API need one. */
+/** Returns whether the voucher of a client covers a scope. Only scopes of the admin API need a voucher. */
 const isCovered = ({ vouchedBy }: Vouched, scope: string): boolean =>
   vouchedBy?.by !== 'tenant' || !isAdminScope(scope) || vouchedBy.permissionIds?.includes(scope) === true;
 
 /**
- * Returns the scopes that the client may have: its allowed scopes, except those of the admin API that its voucher does not cover.
+ * Returns the scopes that the client may have: its allowed scopes, except scopes of the admin API that its voucher does not cover.
  * @example
  * ```ts
  * import { scopesOfClient } from 'tenant-idp/extension';
@@ -37,7 +39,7 @@ export const scopesOfClient = (client: Pick<Client, 'allowedScopes' | 'vouchedBy
   client.vouchedBy?.by === 'tenant' ? client.allowedScopes.filter((scope) => isCovered(client, scope)) : client.allowedScopes;
 
 /**
- * Returns the authority of the writers of a client together: what all of them could do.
+ * Returns the authority of the writers of a client together: the scopes that all of them held.
  * @example
  * ```ts
  * import { authorityOfClient } from 'tenant-idp/extension';

@@ -1,7 +1,7 @@
 /**
  * Clients, API resources, and the consents of users.
  *
- * A client and an API resource authenticate by id, so no two of either kind have the same (`shared-ids`). `client-metadata` checks the metadata of a
+ * A client and an API resource authenticate by id, so no two of either kind have the same id (`shared-ids`). `client-metadata` checks the metadata of a
  * client, and `client-scopes` its scopes.
  */
 import { type Static, Type } from '@sinclair/typebox';
@@ -65,7 +65,7 @@ export const clientInput = inputSchema({
 
 export interface Clients {
   /**
-   * Creates a client. A client that authenticates by a secret gets a new one, unless the input has one. `secret` is returned only here.
+   * Creates a client. A client that authenticates by a secret gets a new secret, unless the input has one. `secret` is returned only here.
    * @param makeSecret returns a secret that cannot be guessed
    * @throws IdpError `invalid_record`; `conflict` if a client or an API resource has the id.
    */
@@ -86,13 +86,13 @@ export interface Clients {
   update(id: string, patch: Patch<ClientFields>, check?: CheckCurrent<Client>, isConfirmed?: boolean): Promise<Client>;
   /** Removes the client after its consents. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
-  /** Adds a secret. The one before stays valid until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
+  /** Adds a secret. The previous secret stays valid until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   rotateSecret(id: string, secret?: string, check?: CheckCurrent<Client>): Promise<{ readonly client: Client; readonly secret: string }>;
   /**
    * Returns metadata of a document in the spelling of the standards, which {@link create} and {@link update} require.
-   * @param written metadata, or a JSON Merge Patch of it
+   * @param written metadata, or a JSON Merge Patch of metadata
    * @param before the metadata that a patch changes
-   * @throws IdpError `invalid_record` if a required key cannot be used.
+   * @throws IdpError `invalid_record` if a required JWK cannot be used.
    */
   understood(written: Readonly<Record<string, unknown>>, before?: Client['metadata']): UnderstoodMetadata;
   /** Returns the problems of a client before it is created. */
@@ -131,7 +131,7 @@ export function createClients(context: DirectoryContext): Clients {
       await rows.remove(id, eventOf(context, 'ClientRemoved', id));
       await context.idpNames.release(id, 'client');
       await context.sharedIds.release(id, 'client');
-      // Again, because a user may have consented in between.
+      // // Consents are removed again, because a user may have consented in between.
       await removeConsents(context, id);
     },
     async rotateSecret(id, given, check) {
@@ -154,7 +154,7 @@ const eventOf = ({ now }: DirectoryContext, type: ClientEvent, id: string) => pe
 const withHintName = ({ idpNames }: DirectoryContext, id: string, isTrusted: unknown, heldWrite: HeldWrite<Client>): Promise<Client> =>
   isTrusted === true ? idpNames.hold(id, 'client', heldWrite) : heldWrite.write();
 
-/** Lets a seed start in production without a salt for pairwise clients. Their sign-ins are refused until there is one. */
+/** Lets a seed start in production without a salt for pairwise clients. Sign-ins of pairwise clients are refused until there is a salt. */
 const withoutSalt = (
   { by }: DirectoryContext,
   problems: readonly RecordProblem[],
@@ -242,7 +242,7 @@ export function createPkceMethods({ collections, caches }: DirectoryContext): ()
 const hashedOnly: readonly string[] = ['S256'];
 const withPlain: readonly string[] = ['S256', 'plain'];
 
-/** Whether a client with this metadata authenticates with a secret. */
+/** Returns whether a client with this metadata authenticates with a secret. */
 export const usesSecret = (metadata: Client['metadata']): boolean => String(authMethod(metadata)).startsWith('client_secret_');
 
 /** @throws IdpError `invalid_record` with the first problem, and all problems as `problems`. */

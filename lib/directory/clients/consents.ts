@@ -7,7 +7,7 @@ import { weaker } from '../vouchers.js';
 
 export interface Consents {
   /**
-   * Returns the consent of a user. Undefined also for a consent that does not count, because the sign-ins in which it was given do not
+   * Returns the consent of a user. Undefined also for a consent that does not count, because the sign-ins in which the user gave it do not
    * cover the user's current privileges.
    */
   get(userId: string, clientId: string): Promise<Consent | undefined>;
@@ -28,7 +28,7 @@ export function createConsents(
   { collections: { consents }, now }: DirectoryContext,
   covers: (vouchedBy: Voucher, userId: string) => Promise<boolean>,
 ): Consents {
-  /** Whether a consent counts. Reads the privileges only if a tenant's administrator vouched for a sign-in. */
+  /** Returns whether a consent counts. Reads the privileges only if a tenant's administrator vouched for a sign-in. */
   const counts = async ({ userId, vouchedBy }: Consent): Promise<boolean> =>
     vouchedBy?.by !== 'tenant' || (await covers(vouchedBy, userId));
 

@@ -41,10 +41,10 @@ export interface UnderstoodMetadata {
 }
 
 /**
- * Returns metadata, or a JSON Merge Patch of it, in the spelling of the standards, without unusable keys that nothing needs. A part without
- * a meaning, or with more than one, stays unchanged, so that the checks of a client refuse it.
+ * Returns metadata, or a JSON Merge Patch of metadata, in the spelling of the standards, without unusable JWKs that nothing needs. A part without
+ * a meaning, or with more than one, stays unchanged, so that the checks of a client refuse the part.
  * @param before the metadata that a patch changes
- * @throws IdpError `invalid_record` if no usable key is left, or none for an authentication method or an algorithm that needs one.
+ * @throws IdpError `invalid_record` if no usable JWK is left, or none for an authentication method or an algorithm that needs one.
  */
 export function understoodMetadata(written: Written, before: Client['metadata'], rules: SpellingRules): UnderstoodMetadata {
   const { metadata, warnings } = inStandardSpelling(written, rules);
@@ -96,6 +96,6 @@ function metadataValue(name: string, value: unknown, path: string, warn: (path: 
 
 const isScope = (value: unknown): boolean => typeof value === 'string' && /^\S+$/.test(value);
 
-/** Returns the metadata after a JSON Merge Patch, with the members on which keys depend. */
+/** Returns the metadata after a JSON Merge Patch, with the members on which JWKs depend. */
 const patched = (before: Client['metadata'], patch: Written): Client['metadata'] =>
   Object.fromEntries(Object.entries({ ...before, ...patch }).filter(([, value]) => value !== null));

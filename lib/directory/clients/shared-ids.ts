@@ -27,7 +27,7 @@ export function createSharedIds({ collections, removedUserIds }: Parts, lease: N
       const answers = await Promise.all(taken.map((isTaken) => isTaken(id)));
       if (answers.includes(true)) throw new IdpError('conflict', { path: '/id' });
     };
-  /** The id of a removed user counts too, because applications may still know the user by it. */
+  /** Checks whether a user has the id. The id of a removed user counts too, because applications may still know the user by it. */
   const byUser: IsTaken = async (id) => isId(id) && ((await persons.has({ byUser: [id] })) || removedUserIds.has(id));
   return createNameSpace('authentication', lease, {
     client: checkFree(apiResources.has, byUser),

@@ -19,8 +19,9 @@ const scrypt = promisify(crypto.scrypt) as Scrypt;
 const END = Buffer.of(0xff);
 
 /**
- * Returns the bytes that scrypt hashes. scrypt pads a password with zeros up to 64 bytes, so without an end `secret` and `secret\0` would have the same hash.
- * Other passwords are hashed as they are.
+ * Returns the bytes that scrypt hashes. scrypt pads a password with zeros up to 64 bytes. So without an end mark, `secret` and `secret\0` would have the
+ * same
+ * hash. Other passwords are hashed as they are.
  * @see RFC 7914 §6, RFC 2104 §2
  */
 const padless = (password: string): Buffer =>
@@ -64,7 +65,7 @@ export function passwordAlgorithms(scryptCost: number): ReadonlyMap<string, Pass
   return new Map(offered.map((algorithm) => [algorithm.name, algorithm]));
 }
 
-/** @throws ConfigError if this Node lacks the algorithm, because other nodes would write hashes that this one cannot verify. */
+/** @throws ConfigError if this Node does not have the algorithm, because other nodes would write hashes that this node cannot verify. */
 export function requireAlgorithm(name: PasswordAlgorithmName, algorithms: ReturnType<typeof passwordAlgorithms>): PasswordAlgorithm {
   const algorithm = algorithms.get(name);
   if (algorithm) return algorithm;

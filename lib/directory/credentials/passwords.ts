@@ -14,20 +14,20 @@ import { formatPhc, parsePhc } from './phc.js';
 /** Maximum characters, after normalisation. */
 export const PASSWORD_LENGTH = 128;
 
-/** Hashes passwords: as many at the same time as there are processors. The others wait in the queue. */
+/** Hashes passwords: as many at the same time as there are processors. Further hashes wait in the queue. */
 export interface Passwords {
   /**
    * Returns the hash as a PHC string.
-   * @param from the address and the user name of the request. Requests of one of them wait for each other.
+   * @param from the address and the user name of the request. Requests with the same address or name wait for each other.
    * @throws IdpError `busy` if the request would wait too long.
    */
   hash(password: string, from?: readonly string[]): Promise<string>;
   /**
-   * Compares the password with each hash. An absent hash costs as much as a present one, so that the time does not tell whether there is a password.
+   * Compares the password with each hash. An absent hash costs as much as a present one, so that the time does not show whether there is a password.
    * @throws IdpError `busy` if the request would wait too long.
    */
   verify(phcs: readonly (string | undefined)[], password: string, from?: readonly string[]): Promise<readonly boolean[]>;
-  /** Whether a new hash would have another algorithm or other parameters. */
+  /** Returns whether a new hash would have another algorithm or other parameters. */
   isOutdated(phc: string): boolean;
 }
 

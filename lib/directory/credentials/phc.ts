@@ -8,7 +8,7 @@ export interface Phc {
   readonly hash: Buffer;
 }
 
-/** Base64 without padding. */
+/** Encodes bytes in Base64 without padding. */
 const encode = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
 
 export const formatPhc = ({ algorithm, parameters, salt, hash }: Phc): string =>

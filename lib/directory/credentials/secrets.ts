@@ -25,11 +25,11 @@ export const newSecret = (): string => randomBytes(32).toString('base64url');
 
 export const hashedSecret = (secret: string): HashedSecret => ({ hash: `sha256:${hash('sha256', secret, 'hex')}` });
 
-/** Whether the secret is one of the valid ones. Each is compared in constant time. */
+/** Returns whether the secret is one of the valid secrets. Each secret is compared in constant time. */
 export const isLiveSecret = (secrets: readonly HashedSecret[], given: string, now: number): boolean =>
   isSecretOf(secrets, given, isLiveAt(now));
 
-/** {@link isLiveSecret}, among the secrets that `counts` selects. @param counts @default all, also expired ones */
+/** Returns whether the secret is one of the secrets that `counts` selects, as {@link isLiveSecret} does. @param counts @default all, also expired ones */
 export function isSecretOf(
   secrets: readonly HashedSecret[],
   given: string,
@@ -47,14 +47,14 @@ export function isSecretOf(
 
 const digests = new WeakMap<HashedSecret, Buffer>();
 
-/** Cached, because every request of a client needs it. */
+/** Returns the digest of a secret. The digest is cached, because every request of a client needs it. */
 function digestOf(secret: HashedSecret): Buffer {
   const digest = digests.get(secret) ?? Buffer.from(secret.hash.replace(/^sha256:/, ''), 'hex');
   digests.set(secret, digest);
   return digest;
 }
 
-/** Returns the secrets after a rotation: the new one, and the newest before it. A secret that is valid already changes nothing. */
+/** Returns the secrets after a rotation: the new secret, and the newest secret before it. A secret that is valid already changes nothing. */
 const rotatedSecrets = (secrets: readonly HashedSecret[], secret: string, now: number): readonly HashedSecret[] =>
   isLiveSecret(secrets, secret, now) ? secrets : [hashedSecret(secret), ...secrets.filter(isLiveAt(now)).slice(0, LIVE_SECRETS - 1)];
 
@@ -63,14 +63,17 @@ const isLiveAt =
   ({ expiresAt }: HashedSecret): boolean =>
     expiresAt === undefined || expiresAt.getTime() > now;
 
-/** Secrets of a collection's records. @param addition event for a new secret @param vouched returns the record with the voucher of its writer */
+/**
+ * Creates the service for the secrets of a collection's records. @param addition event for a new secret @param vouched returns the record with the voucher
+ * of its writer
+ */
 export const createSecrets = <R extends Holder>(
   rows: CachedCollection<R>,
   context: Pick<DirectoryContext, 'ownSecretLength' | 'now'>,
   addition: (id: string) => PendingEvent,
   vouched: (before: R, next: R) => R = (_, next) => next,
 ) => ({
-  /** Adds a secret. The one before stays valid until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
+  /** Adds a secret. The previous secret stays valid until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   async rotate(id: string, given?: string, check?: CheckCurrent<R>): Promise<{ readonly record: R; readonly secret: string }> {
     checkOwnSecret(given, context);
     const secret = given ?? newSecret();

@@ -39,7 +39,7 @@ export interface Groups {
   /** @throws IdpError `invalid_request`, `invalid_cursor`. */
   list(query?: ListQuery): Promise<Listed<Group>>;
   findByName(name: string): Promise<Group | undefined>;
-  /** Returns the groups with these ids or names, in the same order; undefined for each that does not exist. */
+  /** Returns the groups with these ids or names, in the same order; undefined for each group that does not exist. */
   findMany(refs: { readonly ids: readonly string[] } | { readonly names: readonly string[] }): Promise<readonly (Group | undefined)[]>;
   /** @throws IdpError `not_found`, `invalid_record`, `permission_unknown`, `conflict`. */
   update(id: string, patch: Patch<GroupFields>, check?: CheckCurrent<Group>): Promise<Group>;

@@ -33,7 +33,7 @@ export interface Permissions {
   update(id: string, patch: Patch<PermissionFields>, check?: CheckCurrent<Permission>): Promise<Permission>;
   /** Removes the permission from every group first. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
-  /** @throws IdpError `permission_unknown` with permissions that the catalogue lacks. */
+  /** @throws IdpError `permission_unknown` with permissions that the catalogue does not have. */
   checkKnown(ids: readonly string[]): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export function createPermissions(context: DirectoryContext): Permissions {
     async remove(id) {
       await takeFromGroups(id);
       await rows.remove(id, event('PermissionRemoved', id));
-      // Again, because a group may have got the permission in between.
+      // // The permission is taken from groups again, because a group may have got it in between.
       await takeFromGroups(id);
     },
     async checkKnown(ids) {

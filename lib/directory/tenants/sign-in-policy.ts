@@ -12,7 +12,8 @@ export const PASSWORD = 'password';
 export const passwordsAlone: SignInMeans = { hasSecondFactor: false, offers: (method) => method === PASSWORD };
 
 /**
- * Whether users of the tenant may be linked to accounts of other tenants, as parents or as children. Account links that exist stay.
+ * Returns whether users of the tenant may be linked to accounts of other tenants, as parent or child accounts. Account links that exist
+ * stay.
  * @example
  * ```ts
  * import { type Directory, mayLinkAccounts } from 'tenant-idp/extension';

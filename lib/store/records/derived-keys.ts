@@ -55,10 +55,9 @@ export function withKeys<R extends Omit<Row, 'version'>>(collection: string, row
 }
 
 /**
- * Returns the row with its derived members, including the sort key of the user name. Sort keys of user names are unique, but two stored names can get the
- * same sort key when the comparison changes. So only a write of the name and the completion of sort keys derive that key. A write of other members leaves
- * it
- * unchanged.
+ * Returns the row with its derived members, including the compared form of the user name. Compared forms are unique, but two stored names can get the
+ * same compared form when the comparison changes. So only a write of the name and the completion of derived members derive that form. A write of other
+ * members leaves it unchanged.
  */
 export function withEveryKey<R extends Omit<Row, 'version'>>(collection: string, row: R): R {
   const keyed = withKeys(collection, row);
