@@ -1,6 +1,7 @@
 /**
- * Vouchers of the writers of a connection. The voucher of the settings counts for users that the connection creates. It also limits every identity of the
- * connection, because the settings decide who signs in. The voucher of a mapping entry counts for the group that the entry gives, within that limit.
+ * Vouchers of the writers of a connection. The voucher of the settings counts for users that the connection creates. The voucher of the settings also
+ * limits every identity of the connection, because the settings decide who signs in. The voucher of a mapping entry counts for the group that the entry
+ * gives, within that limit.
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -18,10 +19,16 @@ interface Entry {
 type Vouched = Pick<ConnectionFields, 'vouchedBy' | 'groupVouchers'>;
 type Settings = Pick<ConnectionFields, 'mapping'>;
 
-/** Members that cannot decide who signs in. Secrets and keys are not listed, because other operations write them, and they only authenticate the service. */
+/**
+ * Members that cannot decide who signs in. Secrets and signing keys are not listed, because other operations write them, and they only authenticate the
+ * service.
+ */
 const harmless: ReadonlySet<string> = new Set(['name', 'hasButton', 'endSession', 'domains', 'clientAuth', 'keyAlgorithm']);
 
-/** Returns whether a change can decide who signs in. Every member can, except the harmless ones. Disabling the connection cannot. */
+/**
+ * Returns whether a change can decide who signs in. Changes of all members can, except of the harmless members. A change that disables the connection
+ * cannot.
+ */
 export const decidesWhoSignsIn = (patch: object): boolean =>
   Object.entries(patch).some(([name, value]) => !(harmless.has(name) || (name === 'status' && value === 'disabled')));
 
@@ -64,7 +71,7 @@ export const voucherOf = (connection: Connection, one: Entry): Voucher | undefin
 
 /**
  * Returns a warning for each mapping entry whose group the connection gives to nobody until an administrator confirms the group. The admin API answers with
- * warnings instead of an error, because such an entry may be intended.
+ * warnings instead of an error, because an entry of this kind may be intended.
  */
 export async function findUnconfirmedGroups(
   { directory, records: { ofInstance } }: ExtensionContext,

@@ -12,8 +12,8 @@ const required = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as con
 const optional = ['userinfo_endpoint', 'end_session_endpoint', 'pushed_authorization_request_endpoint'] as const;
 
 /**
- * Returns the document without invalid parts that no sign-in needs, and a warning for each.
- * @param isFit says whether a provider may have the URL
+ * Returns the document without invalid parts that no sign-in needs, and a warning for each invalid part.
+ * @param isFit returns whether a provider may have the URL
  * @throws UnusableDocument if a part that each sign-in needs is missing or invalid
  */
 export function usableDocument(

@@ -22,8 +22,8 @@ export interface Provider {
   readonly client: OpenidClient;
   readonly configuration: Configuration;
   /**
-   * Runs a function with a configuration for one answer. If the answer is signed with an unknown key, the key set is read again, even a recent one.
-   * The provider may have rotated its keys since.
+   * Runs a function with a configuration for one answer. If the answer is signed with an unknown signing key, the key set is read again, even a recent key
+   * set. The provider may have rotated its signing keys since.
    */
   withLatestKeys<T>(run: (configuration: Configuration) => Promise<T>): Promise<T>;
 }
@@ -32,7 +32,7 @@ export interface Provider {
 const KNOWN_FOR_MS = 600_000;
 const FAILED_FOR_MS = 5_000;
 const TIMEOUT_MS = 5_000;
-/** Minimum age of a key set in seconds before `openid-client` reads it again for an unknown key. */
+/** Minimum age of a key set in seconds before `openid-client` reads it again for an unknown signing key. */
 const KEYS_AGE_SECONDS = 60;
 const MAX_BYTES = 256 * 1024;
 const MOST = 1000;
@@ -40,8 +40,8 @@ const MOST = 1000;
 export const CLOCK_TOLERANCE_SECONDS = 30;
 
 /**
- * Returns the issuer in a discovery document, if it differs from the connection's issuer only by a slash at the end. Both have the same document, so ID tokens
- * have the issuer of the document.
+ * Returns the issuer in a discovery document, if it differs from the connection's issuer only by a slash at the end. Both issuers have the same document,
+ * so ID tokens have the issuer of the document.
  */
 function otherSpelling(issuer: string, error: unknown): string | undefined {
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly body?: { readonly issuer?: unknown } } };
@@ -91,7 +91,7 @@ export class Providers {
     const client = await openidClient();
     const { now } = this.#context.service;
     const { clientId, issuer } = connection;
-    /** Metadata by which `openid-client` corrects the clock of this node. */
+    /** Returns the metadata by which `openid-client` corrects the clock of this node. */
     const metadataNow = () => ({ [client.clockTolerance]: CLOCK_TOLERANCE_SECONDS, [client.clockSkew]: -secondsAhead(now) });
     const execute = [client.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : [])];
     const options = { execute, [client.customFetch]: this.#guardedFetch, timeout: TIMEOUT_MS / 1000 };

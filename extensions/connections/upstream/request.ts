@@ -21,7 +21,7 @@ export interface Asked {
   readonly another?: boolean;
   /** Whether the request or the tenant requires a second factor. */
   readonly mfa?: boolean;
-  /** As in {@link SentRequest}. */
+  /** Digest of a subject, as in {@link SentRequest}. */
   readonly withoutClaims?: string;
 }
 
@@ -30,7 +30,7 @@ function handedOnBy({ renamed, mfa }: Connection, { isInternal, parameters }: In
   const onward: Record<string, string> = {};
   for (const name of handedOn) if (parameters[name] !== undefined) onward[name] = parameters[name];
   for (const name of eidParameters) {
-    // This parameter belongs to CIBA, whose approvals the service requests itself. @see service specification §4.2
+    // The parameter `eid_call_initiator` belongs to CIBA, whose approvals the service requests itself. @see service specification §4.2
     if (name === 'eid_call_initiator' && !isInternal) continue;
     const value = parameters[name];
     if (value !== undefined) onward[renamed.find((one) => one.name === name)?.as ?? name] = value;
@@ -84,7 +84,7 @@ export async function authorizationUrl(
     : client.buildAuthorizationUrl(configuration, parameters);
 }
 
-/** Returns the path of the redirect URI. Each connection has its own, so that an answer names its connection. @see RFC 9700 §4.4.2.1 */
+/** Returns the path of the redirect URI. Each connection has its own redirect URI, so that an answer names its connection. @see RFC 9700 §4.4.2.1 */
 export const callbackPath = (own: string, id: string): string => `${own}/connections/${id}/callback`;
 
 const secret = (): string => randomBytes(32).toString('base64url');

@@ -1,4 +1,4 @@
-/** Client secrets and keys by which a connection authenticates at its provider. Both are stored encrypted. */
+/** Client secrets and signing keys by which a connection authenticates at its provider. Both are stored encrypted. */
 import { createHash, generateKeyPair, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { ExtensionContext } from '../../../lib/extension-door.js';
@@ -33,7 +33,7 @@ const kinds = {
   ES256: { type: 'ec', options: { namedCurve: 'P-256' }, algorithm: { name: 'ECDSA', namedCurve: 'P-256' } },
 } as const;
 
-/** Number of published keys: the newest key, and the one before it, because a provider may have cached the key set. */
+/** Number of published signing keys: the newest and the previous signing key, because a provider may have cached the key set. */
 const KEPT_KEYS = 2;
 
 export const withKey = (keys: readonly StoredKey[], key: StoredKey): StoredKey[] => [key, ...keys].slice(0, KEPT_KEYS);
