@@ -34,7 +34,10 @@ const Webhook = Type.Object(
 export type WebhookRow = ExtensionRow<Static<typeof Webhook>>;
 export type WebhookFields = Static<typeof Webhook>;
 
-/** The position of a webhook in the feed. Its id is the webhook's. It is a row of its own, so that deliveries do not conflict with changes of the webhook. */
+/**
+ * The position of a webhook in the feed. The id of the position is the id of the webhook. A position has a separate row, so that deliveries do not conflict
+ * with changes of the webhook.
+ */
 const Position = Type.Object(
   {
     /** The last event that was delivered or skipped. */
@@ -42,7 +45,7 @@ const Position = Type.Object(
     /** Failed attempts to deliver the next event. */
     attempts: Type.Integer(),
     nextAttemptAt: Type.Optional(instant()),
-    /** When attempts began to fail; absent while they succeed. */
+    /** When attempts began to fail; absent while attempts succeed. */
     failingSince: Type.Optional(instant()),
     problem: Type.Optional(Type.String()),
     /** The version of the webhook for which the last attempt failed. Failures do not count for a later version. */

@@ -5,7 +5,7 @@ import { deadLetters, webhooks } from './records.js';
 /** The kind of delivery that sends a dead letter again. */
 export const REPLAY = 'events.replay';
 
-/** Sends a dead letter again. It is listed until the receiver accepts it, and the delivery is retried like any other. */
+/** Sends a dead letter again. The letter is listed until the receiver accepts it, and the delivery is retried like any other delivery. */
 export const createReplay =
   (context: ExtensionContext, attempt: Attempt): DeliveryHandler =>
   async ({ data }) => {

@@ -9,7 +9,7 @@ import { deadLetters, type PositionFields, type PositionRow, positions, type Web
 export interface Sender {
   /** Starts deliveries to the webhooks that have not got all events. */
   round(round: JobRound): Promise<void>;
-  /** Returns the oldest position of the active webhooks; undefined without any. */
+  /** Returns the oldest position of the active webhooks; undefined if no webhook is active. */
   oldestPosition(): Promise<string | undefined>;
 }
 
@@ -38,7 +38,7 @@ const isWaiting = (webhook: WebhookRow, position: PositionRow, now: number): boo
   return nextAttemptAt !== undefined && Date.parse(nextAttemptAt) > now;
 };
 
-/** The end of the events that were read for a webhook, and the time of the last write of its position, so that no event is read twice. */
+/** End of the events that were read for a webhook, so that no event is read twice, and time of the last write of the position. */
 interface Read {
   readonly version: number;
   readonly upTo: string;
@@ -53,7 +53,7 @@ class WebhookSender implements Sender {
   readonly #read = new Map<string, Read>();
   /** Number of webhooks that are served now, by tenant. */
   readonly #servedOf = new Map<string, number>();
-  /** The last webhook that was started. The next round continues after it, so that every webhook is served. */
+  /** The last webhook that was started. The next round continues after this webhook, so that every webhook is served. */
   #lastBegun: string | undefined;
 
   constructor(context: ExtensionContext, attempt: Attempt) {
@@ -85,7 +85,7 @@ class WebhookSender implements Sender {
     return oldest;
   }
 
-  /** Yields each active webhook once, beginning after the last one that was started. */
+  /** Yields each active webhook once, beginning after the webhook that was started last. */
   async *#inTurn(): AsyncGenerator<WebhookRow> {
     const last = this.#lastBegun;
     yield* this.#active(last);
@@ -96,7 +96,7 @@ class WebhookSender implements Sender {
     }
   }
 
-  /** Yields active webhooks in the order of their ids. @param from the id before the first one */
+  /** Yields active webhooks in the order of their ids. @param from the id before the first webhook */
   async *#active(from?: string): AsyncGenerator<WebhookRow> {
     for (let after = from; ; ) {
       const rows = await this.#context.records.collectionOfAllTenants(webhooks).list({ limit: PAGE, ...present({ after }) });

@@ -34,7 +34,7 @@ export const webhookOperations = (context: ExtensionContext, secrets: Secrets, a
 type Answer = Static<typeof Webhook>;
 type AnswerWithSecret = Static<typeof WebhookWithSecret>;
 
-/** The work of the operations, the same for webhooks of a tenant and of the instance. */
+/** Handlers of the operations, for webhooks of a tenant and of the instance. */
 class WebhookAdministration {
   readonly #context: ExtensionContext;
   readonly #secrets: Secrets;
@@ -147,7 +147,7 @@ class WebhookAdministration {
       throw new IdpError('invalid_record', { path: `/types/${index}`, expected: 'the type of an event that this service raises' });
   }
 
-  /** Whether the tenant has too many webhooks. @param more webhooks that are about to be created */
+  /** Returns whether the tenant has too many webhooks. @param more webhooks that are about to be created */
   async #isTooMany(request: Request, more = 0): Promise<boolean> {
     return paramsOf(request).tid !== undefined && (await this.rowsOf(request).list({ limit: MOST + 1 })).length + more > MOST;
   }
