@@ -18,11 +18,11 @@ import type { Step, Steps } from './step.js';
 import type { UserFactors } from './user-factors.js';
 
 interface Problem {
-  /** Field with the problem. Absent: the problem is that of the whole form. */
+  /** Field with the problem. Absent if the problem concerns the whole form. */
   readonly field?: CodeKind;
   readonly text: Text;
   readonly status: number;
-  /** The code whose attempts are used up. `challenge`: the sign-in accepts no more codes. `code`: no more codes of the app. */
+  /** Attempts that are used up. With `challenge`, the sign-in accepts no more codes. With `code`, no more codes of the app are accepted. */
   readonly exhausted?: 'challenge' | 'code';
 }
 
@@ -119,7 +119,7 @@ export class Challenge {
     );
   }
 
-  /** Returns whether the factor was proven before, and answers then. A form that is sent twice gets the same answer twice. */
+  /** Answers if the factor was proven before, and returns whether it was. A form that is sent twice gets the same answer twice. */
   async #wasProven(ctx: Context, step: Step): Promise<boolean> {
     const proven = await this.#steps.provenIn(step);
     if (proven === 'done') await this.#steps.strengthen(ctx, step);

@@ -24,7 +24,7 @@ import type { Addition, UserFactors } from './user-factors.js';
 interface PendingApp {
   readonly id: string;
   readonly secret: string;
-  /** Recovery codes for a user who has none. They are stored, so that a form that is sent twice gets the same codes twice. */
+  /** Recovery codes for a user who has none. The codes are stored, so that a form that is sent twice gets the same codes twice. */
   readonly codes?: readonly string[];
 }
 

@@ -20,18 +20,18 @@ export interface FactorSet {
   readonly recovery?: FactorRow;
   readonly passkeys: readonly FactorRow[];
   /**
-   * Ids of rows that the user cannot prove. Each counts as a factor.
+   * Ids of rows that the user cannot prove. Each of these rows counts as a factor.
    * - malformed rows
    * - rows that name the user or the person but do not fit the account
    * - apps whose secret cannot be opened
    */
   readonly unreadable: readonly string[];
-  /** Whether the user has a factor. Recovery codes alone are no factor, because they only replace a lost one. */
+  /** Whether the user has a factor. Recovery codes alone are no factor, because they only replace a lost factor. */
   readonly isEnrolled: boolean;
   readonly all: readonly FactorRow[];
   /**
    * Factors that do not count, because the user has privileges now that the sign-in which added the factor did not open. The other members do not contain
-   * them.
+   * these factors.
    */
   readonly refused: readonly FactorRow[];
 }
@@ -43,11 +43,11 @@ export const idOf = ({ person }: Account): string => person.user.id;
 /** Returns the reference by which a user's vouchers name a factor. */
 export const refOf = (id: string): CredentialRef => ({ kind: 'factor', id });
 
-/** Whether user, person and tenant of the row are those of the account. */
+/** Returns whether the row names the user, the person and the tenant of the account. */
 export const fits = ({ tid, userId, personId }: FactorRow, { tenant, person }: Account): boolean =>
   tid === tenant.id && userId === person.user.id && personId === person.id;
 
-/** Maximum number of rows in `health()`, and the number of them that one call reads again. */
+/** Maximum number of rows in `health()`, and maximum number of these rows that one call reads again. */
 const NAMED = 1_000;
 const READ_AGAIN = 20;
 
@@ -62,7 +62,7 @@ export class FactorRows {
   /** Ids of well-formed rows that their user cannot prove. */
   readonly #useless = new Set<string>();
 
-  /** @param secretOf opens the secret of an app; undefined if it cannot be opened */
+  /** @param secretOf returns the secret of an app; undefined if the secret cannot be opened */
   constructor(context: Context, secretOf: (row: FactorRow) => string | undefined) {
     this.#context = context;
     this.#secretOf = secretOf;
@@ -91,7 +91,7 @@ export class FactorRows {
     return { ...present({ totp, recovery }), passkeys, unreadable, isEnrolled, all, refused };
   }
 
-  /** Returns the problems for `health()`: well-formed rows that could not be proven when they were last read. Reads some of them again. */
+  /** Returns the problems for `health()`: well-formed rows that could not be proven when they were last read. Reads some of these rows again. */
   async problems(): Promise<readonly { readonly code: string; readonly id: string }[]> {
     const { directory, records } = this.#context;
     for (const id of [...this.#useless].slice(0, READ_AGAIN)) {
@@ -127,8 +127,8 @@ export class FactorRows {
   }
 
   /**
-   * Writes another proof of a factor, and records the voucher of the proof. A limited voucher is recorded before the write, any other after it. So a crash
-   * in between leaves no factor that counts for more.
+   * Writes another proof of a factor, and records the voucher of the proof. A limited voucher is recorded before the write, any other voucher after the
+   * write. So a crash between the two writes leaves no factor that counts for more.
    */
   async vouched({ person }: Account, id: string, vouchedBy: Voucher | undefined, write: () => Promise<unknown>): Promise<void> {
     const { means } = this.#context.directory;
@@ -158,7 +158,7 @@ export class FactorRows {
     const data = { AggregateId: idOf(owner), FactorId: id, ...present({ Kind: kind }) };
     const row = await records.collectionOfAllTenants(factors).get(id);
     const isElsewhere = row !== undefined && row.tid !== owner.tenant.id;
-    // The row may be the factor of the person it names, so only the operator may remove it.
+    // The row may be the factor of the person that the row names, so only the operator may remove it.
     if (isElsewhere && row.personId !== owner.person.id) throw new IdpError('record_unreadable', { collection: factors.name, id });
     try {
       const event = { type: 'FactorRemoved' as const, data, ...(by && { by }) };
@@ -171,7 +171,7 @@ export class FactorRows {
     }
   }
 
-  /** Whether the user can prove a well-formed row that was found by one of its members. Logs a row that the user cannot prove. */
+  /** Returns whether the user can prove a well-formed row that was found by one of its members. Logs a row that the user cannot prove. */
   #isProvable(row: FactorRow, owner: Account | undefined): boolean {
     const isSound = owner !== undefined && fits(row, owner) && (row.kind !== 'totp' || this.#secretOf(row) !== undefined);
     if (isSound) this.#useless.delete(row.id);

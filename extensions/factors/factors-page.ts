@@ -36,7 +36,7 @@ const ownPageOf = (context: ExtensionContext): OwnPage => createOwnPage(context,
 /** Returns the internal application for which users of this page sign in. */
 export const createFactorsPageClients = (context: ExtensionContext): InternalClients => ownPageOf(context).clients;
 
-/** A factor by its id. `kind` is absent if its record cannot be read. */
+/** A factor by its id. `kind` is absent if the record of the factor cannot be read. */
 type Removable = Pick<FactorRow, 'id'> & { readonly kind?: FactorRow['kind'] };
 const removableOf = ({ all, refused, unreadable }: FactorSet): readonly Removable[] => [
   ...all,
@@ -150,7 +150,7 @@ export class FactorsPage {
     return redirectByGet(ctx, this.#urlOf());
   };
 
-  /** Removes the factor, and ends every sign-in that may rest on it. This browser signs in again by the proof that its user just gave. */
+  /** Removes the factor, and ends every sign-in that may rest on it. The browser of the request signs in again by the proof that its user just gave. */
   async #remove(ctx: Context, { signedIn: { oid, amr, idp }, setup: { owner, added } }: Visit, id: string): Promise<void> {
     const { directory } = this.#context;
     await this.#userFactors.remove(owner, id, added.by);
@@ -159,7 +159,7 @@ export class FactorsPage {
     if (!account) throw new IdpError('not_found');
     const proof = await directory.credentials.proofOf(account);
     const again = { prompt: 'login', loginHint: account.person.user.userName } as const;
-    // The sign-in may rest on the removed factor. Its voucher is removed too, so a sign-in without a new proof would count for more.
+    // The sign-in may rest on the removed factor. The voucher of the factor is removed too, so a sign-in without a new proof would count for more.
     if (added.vouchedBy?.by === 'tenant') return this.#ownPage.signIn(ctx, this.#path, undefined, again);
     const method = idp === 'local' && amr.includes('pop') ? { method: PASSKEY } : {};
     await this.#ownPage.signIn(ctx, this.#path, undefined, { ...again, signIn: { oid, amr, idp, ...method, proof } });

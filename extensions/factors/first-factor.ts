@@ -93,7 +93,7 @@ export class FirstFactor {
     };
   }
 
-  /** Whether the sign-in is recent enough to set up a factor. */
+  /** Returns whether the sign-in is recent enough to set up a factor. */
   #isFresh({ interaction: { authTime = 0 } }: Step): boolean {
     return this.#context.service.now() / 1000 - authTime <= FRESH_SECONDS;
   }

@@ -1,27 +1,27 @@
 /**
- * Limits for guesses of codes. Attempts are counted before codes are checked, per challenge and per account on all nodes, so that concurrent attempts
+ * Rate limits for guesses of codes. Attempts are counted before codes are checked, per challenge and per account on all nodes, so that concurrent attempts
  * count.
  *
  * Three of a million codes of the app are valid at a time. At 30 guesses a day, an even chance takes twenty years. Recovery codes have 60 bits and their
- * own limits. So an attacker who uses up the attempts for app codes does not lock the user out.
+ * own rate limits. So an attacker who uses up the attempts for app codes does not lock the user out.
  */
 import { type Account, Attempt, DAY_MS, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
 
-/** Limits for the codes of each kind, over all sign-ins of an account. */
+/** Rate limits for the codes of each kind, across all sign-ins of an account. */
 const PER_ACCOUNT = { code: ['codesOfAccount', 'codesOfAccountInDay'], recovery: ['recoveryCodesOfAccount'] } as const;
-/** Attempts a day to emit the event of a reached limit. More than one, because a node may end before it emitted the event. */
+/** Maximum attempts a day to emit the event of a reached rate limit. The maximum is above one, because a node may end before it emitted the event. */
 const RAISED = 3;
 
 export type CodeKind = keyof typeof PER_ACCOUNT;
 
-/** An attempt within the limits, or the limit that it exceeds. */
+/** An attempt within the rate limits, or the rate limit that the attempt exceeds. */
 export type Guess =
   | {
       /** Checks the code. An attempt whose check throws does not count, because the store was unavailable. */
       readonly check: <Outcome>(check: () => Promise<Outcome>) => Promise<Outcome>;
-      /** Gives the attempt back. */
+      /** Removes the attempt from the count. */
       readonly succeeded: () => Promise<void>;
-      /** Emits the event if the attempt reached a limit. */
+      /** Emits the event if the attempt reached a rate limit. */
       readonly failed: () => Promise<void>;
     }
   | { readonly isOver: 'challenge' }

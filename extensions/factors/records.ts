@@ -15,10 +15,10 @@ import {
 
 const Factor = Type.Object(
   {
-    /** User to whose credential the factor belongs. Linked users use the factors of their parent. */
+    /** User to whose credential the factor belongs. Linked users use the factors of their parent account. */
     userId: Type.String(),
     personId: Type.String(),
-    /** A row has the member that its kind names, and neither of the other two. */
+    /** A row has the member that its kind names, and no member of another kind. */
     kind: oneOf(['totp', 'passkey', 'recovery']),
     /** Unique name of the factor's place: one authenticator app and one set of recovery codes per user, one passkey per credential id. */
     slot: Type.String(),
@@ -66,7 +66,7 @@ export const factors = defineCollection({
     return kinds.find((each) => (row[each] !== undefined) !== (each === kind));
   },
   indexes: {
-    // Indexes of all tenants: they find a row with an unreadable tenant by its user, and a row with an unreadable user by its person.
+    // Indexes of all tenants find a row with an unreadable tenant by its user, and a row with an unreadable user by its person.
     byUser: { fields: ['userId'], ofAllTenants: true },
     byPerson: { fields: ['personId'], ofAllTenants: true },
     bySlot: { fields: ['slot'], unique: true },
@@ -84,7 +84,7 @@ export const factors = defineCollection({
   },
 });
 
-/** Returns the public members of a factor. They prove nothing. */
+/** Returns the public members of a factor. The public members prove nothing. */
 export const describedFactor = ({ id, kind, name, createdAt, lastUsedAt, recovery }: FactorRow) => ({
   id,
   kind,

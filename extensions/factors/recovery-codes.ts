@@ -4,7 +4,7 @@ import { type Account, type Attribution, cleanCode, type ExtensionContext, IdpEr
 import { type FactorRows, type FactorSet, idOf, lastUse } from './factor-rows.js';
 import { type FactorRow, slotOf } from './records.js';
 
-/** Letters and digits, except those that look like another one. @see Crockford's base32 */
+/** Letters and digits, without the characters that look like another character. @see Crockford's base32 */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const CODE_LENGTH = 12;
 const CODES = 10;
@@ -36,7 +36,7 @@ export function createRecoveryCodes(
     made.map((code) => codes.hashes(`${idOf(owner)} ${readRecoveryCode(code)}`)[0]);
 
   return {
-    /** Adds recovery codes if the user has none. Returns whether the user's codes are these, and false if the user has other codes. */
+    /** Adds recovery codes if the user has none. Returns true if the user now has these codes, and false if the user has other codes. */
     async add(owner: Account, made: readonly string[], vouchedBy: Voucher | undefined, by?: Attribution): Promise<boolean> {
       const hashes = hashesOf(owner, made);
       const slot = slotOf.recovery(idOf(owner));

@@ -13,11 +13,11 @@ export interface Step {
   /** User to whom the factors belong. */
   readonly owner: Account;
   readonly factors: FactorSet;
-  /** Name of the sign-in. A proof in another sign-in of the browser, or of another account, does not count for this one. */
+  /** Name of the sign-in. A proof in another sign-in of the browser, or of another account, does not count for this sign-in. */
   readonly key: string;
 }
 
-/** Recovery codes, or how many are left, that the page shows to a user who proved a factor. */
+/** Recovery codes, or the number of codes that are left, which the page shows to a user who proved a factor. */
 export interface Proven {
   readonly codes?: readonly string[];
   readonly left?: number;
@@ -68,14 +68,16 @@ export function createSteps(context: ExtensionContext, userFactors: UserFactors)
       take,
     }),
 
-    /** Returns the codes or the count that are still to be shown after a proof; `done` if there is nothing to show; undefined without a proof. */
+    /**
+     * Returns the codes or the count that are still to be shown after a proof. Returns `done` if there is nothing to show, and undefined without a proof.
+     */
     async provenIn(step: Step): Promise<Proven | 'done' | undefined> {
       const proof = (await artifact(provenSignIns).read(step.key)) as Proven | undefined;
       if (!proof) return undefined;
       return (proof.codes === undefined && proof.left === undefined) || (await isSeen(step)) ? 'done' : proof;
     },
 
-    /** Records that a factor was proven. Of concurrent proofs, the first one is recorded. */
+    /** Records that a factor was proven. Only the first of concurrent proofs is recorded. */
     async prove(ctx: Context, step: Step, what: Proven = {}): Promise<void> {
       await artifact(provenSignIns).put(step.key, what);
       if (what.codes === undefined && what.left === undefined) return strengthen(ctx, step);

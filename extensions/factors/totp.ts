@@ -3,7 +3,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 
 const PERIOD_SECONDS = 30;
-/** Time steps that are accepted: the current one, the one before and the one after. @see RFC 6238 §5.2 */
+/** Time steps that are accepted: the current, the previous and the next time step. @see RFC 6238 §5.2 */
 const WINDOW = [0, -1, 1];
 /** Bytes of a secret. @see RFC 4226 §4, R6 */
 const SECRET_BYTES = 20;

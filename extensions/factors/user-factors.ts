@@ -28,18 +28,18 @@ const USED_MS = 3_600_000;
 export interface Addition {
   readonly by: Attribution;
   readonly addedIn?: string;
-  /** Session of that sign-in. */
+  /** Session of the sign-in that added the factor. */
   readonly session?: string;
   /** Whether the user had no factor before. A first factor ends the other sign-ins. */
   readonly isFirst: boolean;
-  /** Voucher of the sign-in. The factor opens no privileges beyond it. */
+  /** Voucher of the sign-in. The factor opens no privileges beyond the voucher. */
   readonly vouchedBy: Voucher | undefined;
 }
 
 /** Returns the user whose credentials sign in to the account now. */
 const credentialOwner = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
 
-/** First factor of a user, whose other sign-ins are to be ended. A delivery carries it, in case this node ends before it ended them. */
+/** First factor of a user, whose other sign-ins are to be ended. A delivery carries this record, in case this node ends before the sign-ins are ended. */
 interface FirstFactorAdded {
   readonly oid: string;
   readonly factorId: string;
@@ -60,7 +60,7 @@ export class UserFactors {
   /** Seals the secrets of authenticator apps. */
   readonly #secrets: Seal;
   /**
-   * Sign-ins that had no factor to prove, by owner. The value says whether the owner has a factor that the sign-in itself added. Each entry has a size of
+   * Sign-ins that had no factor to prove, by owner. The value states whether the owner has a factor that the sign-in itself added. Each entry has a size of
    * one, because `max` would allocate all memory at the start.
    */
   readonly #signInsWithout = new LRUCache<string, 'none' | 'its own'>({ maxSize: 10_000, sizeCalculation: () => 1, ttl: KNOWN_MS });
@@ -81,7 +81,7 @@ export class UserFactors {
     return this.#rows.problems();
   }
 
-  /** Whether a sign-in proved a factor, or added all factors of the user. Only such a sign-in may change the ways to sign in. */
+  /** Returns whether a sign-in proved a factor, or added all factors of the user. Only a sign-in of this kind may change the ways to sign in. */
   isProvenIn({ all, unreadable }: FactorSet, { amr, session, authTime }: Pick<BrowserSignIn, 'amr' | 'session' | 'authTime'>): boolean {
     const isByItself =
       unreadable.length === 0 && all.every(({ kind, addedIn }) => kind === 'recovery' || addedIn === signInName(session, authTime));
@@ -94,9 +94,9 @@ export class UserFactors {
   }
 
   /**
-   * Whether the owner of the account's credential has a factor, other than those that the sign-in itself added. Each node reads its first answer for a
-   * sign-in from the store. It may remember that there was no factor, because a first factor ends the other sign-ins.
-   * @param countsOwn also counts a factor that the sign-in added. A node that did not add it may take up to half a minute to see it.
+   * Returns whether the owner of the account's credential has a factor that the sign-in itself did not add. Each node reads its first answer for a sign-in
+   * from the store. The node may remember that there was no factor, because a first factor ends the other sign-ins.
+   * @param countsOwn also counts a factor that the sign-in added. A node that did not add the factor may take up to half a minute to see it.
    */
   asks(account: Account, signedIn: Pick<SignedIn, 'session' | 'authTime' | 'owner'>, countsOwn = false): Awaitable<boolean> {
     const { session, authTime } = signedIn;
@@ -137,7 +137,7 @@ export class UserFactors {
     { by, isFirst, session, addedIn, vouchedBy }: Addition,
   ): Promise<void> {
     const { work, service } = this.#context;
-    // Replaces a factor that does not count, because otherwise the user could not set up a first one that counts.
+    // Replaces a factor that does not count, because otherwise the user could not set up a first factor that counts.
     for (const refused of (await this.load(owner)).refused)
       if (isFirst || refused.slot === row.slot) await this.#rows.remove(owner, refused, by);
     const first: FirstFactorAdded | undefined = isFirst
@@ -186,7 +186,7 @@ export class UserFactors {
     }
   }
 
-  /** Whether a factor counts for the present privileges of the account. The factor belongs to the account that owns the credentials. */
+  /** Returns whether a factor counts for the present privileges of the account. The factor belongs to the account that owns the credentials. */
   counts(account: Account, id: string): Promise<boolean> {
     return this.#context.directory.means.admits(account, refOf(id));
   }

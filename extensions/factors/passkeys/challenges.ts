@@ -1,6 +1,6 @@
 /**
- * Challenges of passkeys. Each sign-in page has one, so they are created without a store. A challenge is a time, a nonce, and a keyed hash that binds both
- * to the subject. The store only records that a challenge was used.
+ * Challenges of passkeys. Each sign-in page has a challenge, so challenges are created without a store. A challenge is a time, a nonce, and a keyed hash
+ * that binds time and nonce to the subject. The store only records that a challenge was used.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ExtensionContext } from '../../../lib/extension-door.js';
@@ -31,7 +31,7 @@ export function createChallenges({
       return Buffer.concat([head, Buffer.from(hashesOf(subject, head)[0], 'base64url')]).toString('base64url');
     },
 
-    /** Uses up a challenge of the subject. Returns false for a foreign or used challenge, and for one older than ten minutes. */
+    /** Uses up a challenge of the subject. Returns false for a foreign or used challenge, and for a challenge older than ten minutes. */
     async spend(subject: string, challenge: string): Promise<boolean> {
       const bytes = Buffer.from(challenge, 'base64url');
       if (bytes.length !== STAMP_BYTES + NONCE_BYTES + HASH_BYTES || bytes.toString('base64url') !== challenge) return false;

@@ -1,4 +1,4 @@
-/** Script of pages with passkeys. It sends no request: the answer of the authenticator is posted with the form. */
+/** Script of pages with passkeys. The script sends no request, because the answer of the authenticator is posted with the form. */
 
 /**
  * Shows the passkey buttons if the browser supports passkeys, and posts the answer of the authenticator. `data-value` is JSON:

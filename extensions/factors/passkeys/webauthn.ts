@@ -15,7 +15,7 @@ const TIMEOUT_MS = 300_000;
 const ALGORITHMS = [-8, -7, -257];
 
 /**
- * Whether the service has passkeys: the peer dependency is installed, and the issuer's host is a domain, not an IP address.
+ * Returns whether the service has passkeys: the peer dependency is installed, and the issuer's host is a domain, not an IP address.
  * @see WebAuthn Level 3 §5.1.2
  */
 export function offersPasskeys(issuer: string): boolean {
@@ -61,7 +61,7 @@ export function readAnswer<Response extends AuthenticationResponseJSON | Registr
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
-/** Creates a passkey that nobody has, because its private key is dropped. Checking it takes as long as checking any other. */
+/** Creates a passkey that nobody has, because its private key is dropped. Checking this passkey takes as long as checking any other passkey. */
 const newDecoy = async (): Promise<Passkey> => {
   const { privateKey: _, publicKey } = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
   const { x = '', y = '' } = await crypto.subtle.exportKey('jwk', publicKey);
@@ -87,7 +87,9 @@ export class Webauthn {
     this.#rpId = hostname;
   }
 
-  /** Returns the options with which a browser proves a passkey. @param passkeys passkeys of the user. Empty: any passkey that names its user. */
+  /**
+   * Returns the options with which a browser proves a passkey. @param passkeys passkeys of the user. An empty list allows any passkey that names its user.
+   */
   requestOptions(subject: string, passkeys: readonly Passkey[], userVerification: 'required' | 'preferred') {
     return {
       challenge: this.#challenges.make(subject),
@@ -118,8 +120,8 @@ export class Webauthn {
   }
 
   /**
-   * Checks an answer for this subject, by this passkey, at this origin. Returns its counter; undefined for an invalid answer.
-   * @param passkey undefined for an unknown passkey. The check takes as long, and fails.
+   * Checks an answer for this subject, by this passkey, at this origin. Returns the counter of the passkey; undefined for an invalid answer.
+   * @param passkey undefined for an unknown passkey. The check of an unknown passkey takes as long, and fails.
    */
   async verify(
     { response }: PasskeyAnswer<AuthenticationResponseJSON>,
