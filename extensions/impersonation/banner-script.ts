@@ -4,14 +4,14 @@ export interface BannerScriptOptions {
   readonly end: string;
   /** Texts by language. `{user}` stands for the user's name. */
   readonly texts: Readonly<Record<string, { readonly named: string; readonly unnamed: string; readonly end: string }>>;
-  /** Language of a page that asks for none of these. */
+  /** Language of a page whose own language has no texts. */
   readonly fallback: string;
 }
 
 /**
- * Returns the script that applications include. The script shows at the top of the page that somebody impersonates the user. The script uses only the
- * attributes of its own element. It reads no cookie and sends no request. Names are set as text, never as markup. The look is set by properties, because
- * the page's `style-src` does not restrict properties.
+ * Returns the script that applications include. The script shows at the top of the page that the user is impersonated. The script uses only the attributes
+ * of its element, reads no cookie and sends no request. Names are set as text, never as markup. The look is set by properties, because the page's
+ * `style-src` does not restrict properties.
  * @see Content Security Policy Level 3 §6.1.13
  */
 export const bannerScript = ({ end, texts, fallback }: BannerScriptOptions): string => `(function () {

@@ -1,4 +1,4 @@
-/** The route of the script by which applications show that somebody impersonates their user. The script is the same for everybody. */
+/** The route of the script by which applications show that their user is impersonated. The script is the same for all browsers. */
 import { hash } from 'node:crypto';
 import type { ExtensionContext, ExtensionRouter } from '../../lib/extension-door.js';
 import { bannerScript } from './banner-script.js';

@@ -24,7 +24,7 @@ import { operatorIn, type Step, Targets } from './targets.js';
 
 const REQUIREMENT = 'impersonate';
 const REASON_CHARACTERS = 500;
-/** Maximum seconds since the second factor, if the target's tenant requires one. Somebody who took over an older session cannot impersonate. */
+/** Maximum seconds since the second factor, if the target's tenant requires one. An attacker who took over an older session cannot impersonate. */
 const FRESH_SECONDS = 900;
 
 const foreign: Problem = { text: 'impersonation.foreign', status: 403 };
@@ -111,7 +111,10 @@ export class Flow {
     return tenant.signIn?.requireMfa === true && !this.#isFresh(step.signedIn);
   }
 
-  /** Whether no requirement is open for the operator's account in the target's tenant. A linked account may have more requirements than the signed-in one. */
+  /**
+   * Returns whether no requirement is open for the operator's account in the target's tenant. A linked account may have more requirements than the
+   * signed-in one.
+   */
   async #isReady({ signedIn }: Step, operator: Account): Promise<boolean> {
     return operator.person.user.id === signedIn.oid || this.#context.signIn.isSufficient(operator, signedIn);
   }
@@ -178,7 +181,7 @@ export class Flow {
     return next;
   }
 
-  /** Resumes the request with that account. The authorization endpoint shows the open requirements of the account, and then this requirement again. */
+  /** Resumes the request with the given account. The authorization endpoint shows the open requirements of the account, and then this requirement again. */
   async #goOnAs(ctx: Context, { interaction }: Step, { tenant }: Account): Promise<void> {
     const others = acrValuesOf(interaction).filter((value) => !value.startsWith('tenant:'));
     await this.#restart(ctx, interaction, 'resume', [...others, `tenant:${tenant.id}`].join(' '));

@@ -56,7 +56,9 @@ const idOfStep = (uid: string): string => uuidOf(`impersonation ${uid}`);
 
 const subOf = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
 
-/** Whether sign-ins of the account that began at the time have been ended. A cut-off within one second after the start concerns an earlier sign-in. */
+/**
+ * Returns whether sign-ins of the account that began at the time have been ended. A cut-off within one second after the start concerns an earlier sign-in.
+ */
 const isCutOff =
   (startedAt: Date) =>
   (account: Account): boolean =>

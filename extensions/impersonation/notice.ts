@@ -20,7 +20,7 @@ export const NOTICE = 'impersonation.notice';
 /** Impersonations whose mail was sent, so that a duplicate delivery sends no second mail. */
 export const sentNotices: ArtifactKind = { name: 'impersonation.told', lifetimeSeconds: 172_800 };
 
-/** Data of a delivery. It has ids and times alone, because the queue is not encrypted. */
+/** Data of a delivery. The data are ids and times alone, because the queue is not encrypted. */
 interface DueNotice {
   readonly id: string;
   readonly oid: string;
@@ -64,7 +64,7 @@ export function createSendNotice(context: ExtensionContext, mail: Mail): Deliver
 interface About {
   readonly address: string;
   readonly account: Account;
-  /** Undefined if the account was removed since. */
+  /** Account of the operator. Undefined if the account was removed since. */
   readonly operator: Account | undefined;
   readonly application: string;
 }

@@ -155,7 +155,7 @@ export class Pages {
     });
   }
 
-  /** Says that this browser has no impersonation. @param next URL that the person came from */
+  /** Shows that this browser has no impersonation. @param next URL that the person came from */
   async none(ctx: Context, next: string | undefined): Promise<void> {
     await this.#context.pages.view(ctx, {
       title: 'impersonation.none.title',
@@ -166,7 +166,7 @@ export class Pages {
     });
   }
 
-  /** Shows a page of the sign-in. Its form posts the next step. */
+  /** Shows a page of the sign-in. The form of the page posts the next step. */
   async #step(
     ctx: Context,
     interaction: Interaction,

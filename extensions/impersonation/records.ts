@@ -34,7 +34,7 @@ const Impersonation = Type.Object(
     /** Members of the claim `act`. */
     operator: Type.Object({ oid: text(), sub: text(), tid: text() }, strict),
     operatorPersonId: text(),
-    /** As the operator typed it. Absent after one of the two persons was erased. */
+    /** Reason as the operator typed it. Absent after one of the two persons was erased. */
     reason: Type.Optional(text()),
     clientId: text(),
     startedAt: Type.Date(),
@@ -106,7 +106,7 @@ export const ended = <Row extends Impersonation>(row: Row, { by, at }: End): Row
 
 const PAGE = 100;
 
-/** Returns the impersonations of a person, and those by the person. */
+/** Returns the impersonations of a person, and the impersonations by the person. */
 async function ofPerson(rows: ExtensionRows<Impersonation>, personId: string): Promise<readonly ImpersonationRow[]> {
   const all: ImpersonationRow[] = [];
   for (const index of ['byTarget', 'byOperator'])

@@ -1,10 +1,10 @@
 /**
- * Rules of who may impersonate whom. The operator has the permission by an account of their own in the target's tenant. The target is not privileged: neither
- * the account nor an account that is linked to it has the permission, or a permission of the admin API, in any tenant.
+ * Rules of who may impersonate whom. The operator has the permission by their own account in the target's tenant. The target is not privileged. Neither the
+ * target's account nor a linked account has the permission, or a permission of the admin API, in any tenant.
  */
 import { type Account, type ExtensionContext, isUsable } from '../../lib/extension-door.js';
 
-/** Account that prevents an impersonation: the operator's (`permission`), or the target's. */
+/** Account that prevents an impersonation: the operator's account (`permission`), or the target's account. */
 export type Obstacle = 'permission' | 'target';
 
 export interface Rules {

@@ -1,4 +1,9 @@
-/** Users whom an operator may impersonate in a sign-in: the user in the request, the user in a posted form, and the users that a search finds. */
+/**
+ * Users whom an operator may impersonate in a sign-in:
+ * - the user in the request
+ * - the user in a posted form
+ * - the users that a search finds
+ */
 import {
   type Account,
   type BrowserSignIn,
@@ -52,7 +57,7 @@ export class Targets {
     return (await this.#rules.obstacleTo(operator, target)) === undefined ? target : undefined;
   }
 
-  /** Returns the user whom the request names by the id that the client knows. Undefined if nobody, or more than one user, can be meant. */
+  /** Returns the user whom the request names by the id that the client knows. Undefined if no user or several users can be meant. */
   async named(step: Step): Promise<Account | undefined> {
     const { client, parameters } = step.interaction;
     const { impersonate } = parseAcrValues(parameters.acr_values);
@@ -96,7 +101,7 @@ export class Targets {
     return target && (await this.#rules.obstacleTo(operator, target)) === undefined ? target : undefined;
   }
 
-  /** Whether the client requires a consent that the user has not given. An impersonator cannot give it for the user. */
+  /** Returns whether the client requires a consent that the user has not given. An impersonator cannot give it for the user. */
   async #lacksConsent({ interaction: { client, parameters } }: Step, { person }: Account): Promise<boolean> {
     if (!client.requireConsent) return false;
     const consent = await this.#directory.consents.get(person.user.id, client.id);
