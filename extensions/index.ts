@@ -1,7 +1,14 @@
 /**
- * Standard extensions. They use the same contract as the extensions of a host: the sign-in pages, the frame of session management, introspection as signed
- * JWTs, scope introspection, the admin API, invitations, passwords, linked accounts, second factors, impersonation, connections to other OpenID providers,
- * decoupled sign-in, the account page, the event feed and webhooks. The standard claims are plugins, as a host's are.
+ * Standard extensions, which use the same contract as the extensions of a host:
+ * - the sign-in pages and the account page
+ * - invitations, passwords, linked accounts and second factors
+ * - impersonation
+ * - connections to other OpenID providers, and decoupled sign-in
+ * - the frame of session management
+ * - introspection as signed JWTs, and scope introspection
+ * - the admin API, the event feed and webhooks
+ *
+ * The standard claims are plugins, as a host's claims are.
  */
 import type { Extension } from '../lib/extension-door.js';
 import { account } from './account/index.js';
