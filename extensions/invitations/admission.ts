@@ -48,7 +48,7 @@ export function createAdmissions(context: ExtensionContext, { base, pages }: Adm
       await artifact(admissionKind).put(ticket(ctx, ref), admission);
     },
 
-    /** Whether the user's credentials are unchanged since the sign-in. Otherwise neither the page nor its form is accepted. */
+    /** Returns whether the user's credentials are unchanged since the sign-in. Otherwise neither the page nor its form is accepted. */
     isProofCurrent: async ({ account, proof }: BrowserSignIn): Promise<boolean> =>
       proof !== undefined && directory.credentials.holds(account, proof),
 

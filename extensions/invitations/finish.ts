@@ -12,11 +12,11 @@ import {
 import { applicationOf } from './applications.js';
 import { linkNameOf, type Pages } from './pages.js';
 
-/** State of the sign-in, which returns with the browser. It contains no secret. */
+/** State of the sign-in, which returns with the browser. The state contains no secret. */
 export interface ReturnState {
   readonly tid: string;
   readonly clientId?: string;
-  /** The link of an invitation whose user signed in to a personal account. */
+  /** The invitation link of a user who signed in to a personal account. */
   readonly linking?: LinkRef;
 }
 

@@ -61,8 +61,8 @@ export const errors = defineErrors({
 });
 
 /**
- * Checks the caller, because the bearer of the invitation link can sign in as the user. A user with privileges is never linked, because the parent could sign
- * in too.
+ * Checks the caller, because the bearer of the invitation link can sign in as the user. A user with privileges is never linked, because the parent account
+ * could sign in too.
  */
 async function checkPrivileges(
   { directory: { privileges }, administrator }: Request,

@@ -17,15 +17,15 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 
-/** Browsers that continued with an invitation link. Their next steps do not need the link, so no URL contains it. */
+/** Browsers that continued with an invitation link. The next steps of these browsers do not need the invitation link, so no URL contains it. */
 export const admissionKind: ArtifactKind = { name: 'invitations.admitted', lifetimeSeconds: 1800 };
-/** Browsers that accepted an invitation recently. A form that such a browser sends twice gets the same answer. */
+/** Browsers that accepted an invitation recently. A form that one of these browsers sends twice gets the same answer. */
 export const acceptanceKind: ArtifactKind = { name: 'invitations.accepted', lifetimeSeconds: 600 };
 
 /** Texts about passwords that are long enough and break another rule, by rule. */
 export const passwordProblems: Readonly<Record<string, string>> = { weak: 'invitations.accept.easy', leaked: 'invitations.accept.leaked' };
 
-/** Returns the name of an invitation link in forms and URLs. The link itself has a secret as well. */
+/** Returns the name of an invitation link in forms and URLs. The invitation link itself also has a secret. */
 export const linkNameOf = ({ id, serial }: LinkRef): string => `${id}.${serial}`;
 
 const pattern = /^([\da-f-]{36})\.([1-9]\d{0,8})$/;
@@ -70,12 +70,12 @@ export class Pages {
     this.#pages = pages;
   }
 
-  /** Shows that the link is unknown, or that its invitation was removed. */
+  /** Shows that the invitation link is unknown, or that its invitation was removed. */
   unknown(ctx: Context): Promise<void> {
     return this.#show(ctx, undefined, message('invitations.unknown.title', 'invitations.unknown.text', 404));
   }
 
-  /** Shows why the invitation cannot be accepted with this link. */
+  /** Shows why the invitation cannot be accepted with this invitation link. */
   over(ctx: Context, opened: OpenedInvitation): Promise<void> {
     const { state, tenant } = opened;
     if (state === 'pending') throw new TypeError('the invitation can be accepted');

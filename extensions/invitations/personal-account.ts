@@ -1,4 +1,4 @@
-/** Creation of a personal account by an invitation, if the service has no mail. With mail, the registration of the sign-in pages creates it. */
+/** Creation of a personal account by an invitation, if the service has no mail. With mail, the registration of the sign-in pages creates the account. */
 import type { Context } from 'koa';
 import {
   Attempt,
@@ -80,7 +80,7 @@ async function showCreate(
   });
 }
 
-/** Creates the account and signs it in. Only created accounts count for the limit of accounts. */
+/** Creates the account and signs it in. Only created accounts count towards the rate limit of accounts. */
 async function create(
   { context, pages, admissions }: Parts,
   ctx: Context,

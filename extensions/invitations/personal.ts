@@ -1,6 +1,6 @@
 /**
- * Invitations with `link`: the user signs in to a personal account, or creates one, and then confirms that the tenant's account is linked to it. So the user
- * proves both: the invitation by its link, and the personal account by a later sign-in.
+ * Invitations with `link`: the user signs in to a personal account, or creates one, and then confirms that the tenant's account is linked to it. So the
+ * user proves both: the invitation by the invitation link, and the personal account by a later sign-in.
  */
 import type { Context } from 'koa';
 import {
@@ -27,7 +27,7 @@ interface Parts extends AdmissionParts {
   readonly signInUser: Finish['signInUser'];
 }
 
-/** The sign-in of a personal account after the link was opened, and the invitation by which the account is linked. */
+/** The sign-in of a personal account after the invitation link was opened, and the invitation by which the account is linked. */
 interface PersonalSignIn extends Admitted {
   readonly here: BrowserSignIn;
 }
@@ -52,7 +52,7 @@ export function personalRoutes(
   });
 
   return {
-    /** Continues with a link in this browser as the user chose: with a sign-in or a new account. */
+    /** Continues with an invitation link in this browser as the user chose: with a sign-in or a new account. */
     async start(ctx: Context, opened: OpenedInvitation): Promise<void> {
       await admissions.admit(ctx, opened.ref);
       if (formField(ctx, 'step') !== 'create') return admissions.signInToPersonal(ctx, opened);
@@ -70,7 +70,7 @@ async function signedIn(parts: Parts, ctx: Context, mayBeAccepted = false): Prom
   return admitted && here && { ...admitted, here };
 }
 
-/** Returns the sign-in of a personal account after the link was opened; undefined after a page was shown instead. */
+/** Returns the sign-in of a personal account after the invitation link was opened; undefined after a page was shown instead. */
 async function personalIn(
   { context, pages, admissions }: Parts,
   ctx: Context,
@@ -78,23 +78,26 @@ async function personalIn(
 ): Promise<BrowserSignIn | undefined> {
   const here = await context.signIn.current(ctx);
   const isPersonal = here?.account.tenant.id === context.service.personalTenant;
-  // A sign-in by a credential that an account link replaced does not prove the parent, who becomes the parent of the invited account.
+  // A sign-in by a credential that an account link replaced does not prove the account that becomes the parent account of the invited account.
   const isOwners = here?.owner === (here?.account.person.user.parentUserId ?? here?.oid);
   const isSince = here !== undefined && isPersonal && isOwners && here.authTime >= Math.floor(admittedAt / 1000);
   if (isSince && (await admissions.isProofCurrent(here))) return here;
-  // An incomplete sign-in continues where it stopped, for example at the second factor. If the proof has ended, the user signs in again.
+  // An incomplete sign-in continues at its next step, for example at the second factor. If the proof has ended, the user signs in again.
   await (here && !isSince ? pages.lost(ctx) : admissions.signInToPersonal(ctx, opened, here ? {} : { prompt: undefined }));
   return undefined;
 }
 
-/** Returns the account that would be the parent: the signed-in account, or its parent. Undefined if the sign-in does not meet the parent's requirements. */
+/**
+ * Returns the account that would be the parent account: the signed-in account, or its parent account. Undefined if the sign-in does not meet the
+ * requirements of the parent account.
+ */
 async function parentOf({ directory, signIn }: ExtensionContext, here: BrowserSignIn): Promise<Account | undefined> {
   const { id, parentUserId } = here.account.person.user;
   const parent = await directory.accounts.findByOid(parentUserId ?? id);
   return parent && (await signIn.isSufficient(parent, here)) ? parent : undefined;
 }
 
-/** Whether the invited user has no privileges in the admin API. A parent account could otherwise sign in to a privileged user. */
+/** Returns whether the invited user has no privileges in the admin API. A parent account could otherwise sign in to a privileged user. */
 const isLinkable = async ({ directory }: ExtensionContext, { person }: OpenedInvitation): Promise<boolean> =>
   (await directory.privileges.of(person)).length === 0;
 
@@ -129,7 +132,7 @@ async function takeConfirm(parts: Parts, ctx: Context, personalSignIn: PersonalS
   }
 }
 
-/** Accepts the invitation, links its account to the parent, and signs the browser in to it. */
+/** Accepts the invitation, links the invited account to the parent account, and signs the browser in to the invited account. */
 async function accept({ context, signInUser }: Parts, ctx: Context, { opened, here }: PersonalSignIn, parent: Account): Promise<void> {
   const { directory, http, service } = context;
   const { ref, tenant } = opened;
@@ -141,7 +144,7 @@ async function accept({ context, signInUser }: Parts, ctx: Context, { opened, he
   );
   const fields = { requestId: http.requestId(ctx), invitation: ref.id, tenant: tenant.id };
   service.logger.info(fields, 'invitation accepted, and its account linked');
-  // The sign-in proved the parent's credentials, and the child has these credentials now.
+  // The sign-in proved the parent account's credentials, and the child account has these credentials now.
   const proof = await directory.credentials.proofOf({ person, tenant }, new Date(here.authTime * 1000));
   const { amr, idp, used, mfaIn, heldTo } = here;
   await signInUser(ctx, { ...opened, person }, proof, {
