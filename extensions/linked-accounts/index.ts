@@ -1,4 +1,4 @@
-/** Linked accounts: the page on which a user lists linked accounts, links another account, and ends a link. */
+/** Linked accounts: the page on which a user lists linked accounts, links another account, and ends an account link. */
 import type { Extension } from '../../lib/extension-door.js';
 import { linkRequestKind, pageOf } from './link-request.js';
 import { linkedAccountRoutes } from './routes.js';

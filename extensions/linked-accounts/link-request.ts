@@ -24,7 +24,7 @@ export const pageOf = (context: ExtensionContext): OwnPage =>
 interface LinkRequest {
   readonly signIn: Omit<BrowserSignIn, 'account'>;
   readonly proof: Proof;
-  /** When the link was started, in seconds since the epoch. */
+  /** When the account link was started, in seconds since the epoch. */
   readonly startedAt: number;
 }
 
@@ -38,7 +38,8 @@ export function createLinkRequests({
   /** Returns the id of the record, which no other browser can find out. */
   const ticket = (ctx: Context, id: string): string => csrf.ticket(ctx, `linked-accounts ${id}`);
   /**
-   * Returns the parent of the signed-in account if the sign-in does not meet the parent's requirements, because a new account link is made with the parent.
+   * Returns the parent account of the signed-in account if the sign-in does not meet the requirements of the parent account. A new account link is made
+   * with the parent account.
    */
   async function unprovenParent(here: BrowserSignIn): Promise<Account | undefined> {
     const { parentUserId } = here.account.person.user;
@@ -48,7 +49,7 @@ export function createLinkRequests({
   return {
     unprovenParent,
 
-    /** Starts an account link. Returns its id, which is useless in another browser. */
+    /** Starts an account link. Returns the id of the started account link. In another browser, the id is useless. */
     async start(ctx: Context, { account, ...signIn }: BrowserSignIn): Promise<string> {
       const id = randomUUID();
       const proof = await directory.credentials.proofOf(account, new Date(signIn.authTime * 1000));
@@ -56,7 +57,9 @@ export function createLinkRequests({
       return id;
     },
 
-    /** Returns the sign-in that started the link, if it still meets the requirements of its account and the browser has a newer sign-in. */
+    /**
+     * Returns the sign-in that started the account link, if the sign-in still meets the requirements of its account and the browser has a newer sign-in.
+     */
     async first(ctx: Context, id: string, here: BrowserSignIn): Promise<BrowserSignIn | undefined> {
       const record = (await artifact(linkRequestKind).read(ticket(ctx, id))) as LinkRequest | undefined;
       if (!record || here.authTime < record.startedAt) return undefined;
@@ -66,7 +69,7 @@ export function createLinkRequests({
       return (await isSufficient(account, first)) && (await mayChange(first)) && !(await unprovenParent(first)) ? first : undefined;
     },
 
-    /** Ends the started link. Returns true for one call. */
+    /** Ends the started account link. Only one call returns true. */
     end: async (ctx: Context, id: string): Promise<boolean> => (await artifact(linkRequestKind).take(ticket(ctx, id))) !== undefined,
   };
 }

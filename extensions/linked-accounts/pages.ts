@@ -37,7 +37,7 @@ const entriesOf = (accounts: readonly Account[], unlinkable: readonly Account[] 
   };
 };
 
-/** Subjects of the forms, so that a form of one page is refused on another. */
+/** Subjects of the forms, so that a form of one page is refused on another page. */
 export const subjects = {
   list: (oid: string): string => `linked-accounts ${oid}`,
   link: (one: Account, other: Account): string => `linked-accounts link ${idOf(one)} ${idOf(other)}`,
@@ -56,7 +56,7 @@ export function createPages({ service: { url, own }, pages: { view } }: Extensio
   });
 
   return {
-    /** Shows the linked accounts. @param unlinkable accounts whose link the user may end */
+    /** Shows the linked accounts. @param unlinkable accounts whose account link the user may end */
     async list(ctx: Context, here: Account, family: readonly Account[], unlinkable: readonly Account[], notice?: Notice): Promise<void> {
       const others = family.filter((account) => idOf(account) !== idOf(here));
       await view(ctx, {
@@ -75,7 +75,7 @@ export function createPages({ service: { url, own }, pages: { view } }: Extensio
     },
 
     /**
-     * Shows both accounts before they are linked. If either account can become the parent, the user chooses whose sign-in stays.
+     * Shows both accounts before they are linked. If either account can become the parent account, the user chooses whose sign-in stays.
      * @param path of the form, below the page.
      */
     confirm: (ctx: Context, path: string, one: Account, other: Account, pairings: readonly Pairing[]): Promise<void> =>

@@ -1,4 +1,4 @@
-/** Choice of the parent of two accounts. The child account takes the `sub` and the credentials of the parent account. */
+/** Choice of the parent account of two accounts. The child account takes the `sub` and the credentials of the parent account. */
 import { type Account, type Directory, type ExtensionContext, mayLinkAccounts } from '../../lib/extension-door.js';
 
 /** Reasons why two accounts cannot be linked. */
@@ -27,7 +27,7 @@ export async function pairingsOf(
   if (await shareTenant(directory, one, other)) return 'tenant';
   const open = pairings.filter(({ parent, child }) => mayLinkAccounts(parent.tenant) && mayLinkAccounts(child.tenant));
   if (open.length === 0) return 'policy';
-  // A user with privileges in the admin API never becomes a child, because the parent account could sign in as the user.
+  // The account of a user with privileges in the admin API never becomes a child account, because the parent account could sign in as the user.
   const allowed: Pairing[] = [];
   for (const pairing of open) if ((await directory.privileges.of(pairing.child.person)).length === 0) allowed.push(pairing);
   if (allowed.length === 0) return 'privileged';
@@ -45,7 +45,7 @@ async function parentOf({ accounts }: Directory, account: Account): Promise<Acco
   return parentUserId === undefined ? account : accounts.findByOid(parentUserId);
 }
 
-/** Whether both accounts have a linked account in the same tenant. Linked accounts are in different tenants. */
+/** Returns whether both accounts have a linked account in the same tenant. Linked accounts are in different tenants. */
 async function shareTenant({ accounts }: Directory, one: Account, other: Account): Promise<boolean> {
   const [tids, others] = await Promise.all(
     [one, other].map(async ({ person }) => (await accounts.family(person)).map(({ tenant }) => tenant.id)),

@@ -1,6 +1,6 @@
 /**
- * Routes of the page of linked accounts. To link two accounts, a user proves both: the first by the sign-in that starts the link, the other by a later
- * sign-in. The parent account, whose credentials sign in to both, may end the link, and so may the child account.
+ * Routes of the page of linked accounts. To link two accounts, a user proves the first account by the sign-in that starts the account link, and the other
+ * account by a later sign-in. Both accounts may end the account link: the parent account, whose credentials sign in to both, and the child account.
  */
 import type { Context } from 'koa';
 import {
@@ -19,14 +19,14 @@ import { createLinkRequests, pageOf } from './link-request.js';
 import { createPages, subjects } from './pages.js';
 import { idOf, pairingsOf } from './pairing.js';
 
-/** The two proven accounts of a link, and the voucher of both sign-ins. */
+/** The two proven accounts of an account link, and the voucher of both sign-ins. */
 interface Both {
   readonly one: Account;
   readonly other: Account;
   readonly vouchedBy: Voucher | undefined;
 }
 
-/** A child account whose link the signed-in user may end. */
+/** A child account whose account link the signed-in user may end. */
 interface Ending {
   readonly here: BrowserSignIn;
   readonly child: Account;
@@ -91,12 +91,12 @@ function listRoutes(router: ExtensionRouter, { context: { directory }, path, bas
   });
 }
 
-/** Adds the steps to a new link. */
+/** Adds the steps to a new account link. */
 function linkRoutes(router: ExtensionRouter, parts: Parts): void {
   const { context, path, pages, requests, ownPage } = parts;
   const { directory } = context;
 
-  /** Returns the sign-in of the person who links. A user of a child account first meets the requirements of its parent. */
+  /** Returns the sign-in of the person who links. A user of a child account first meets the requirements of the parent account. */
   async function presentToLink(ctx: Context, next: string): Promise<BrowserSignIn | undefined> {
     const here = await ownPage.present(ctx, next);
     const parent = here && (await requests.unprovenParent(here));
@@ -169,7 +169,7 @@ async function link(ctx: Context, { one, other, vouchedBy }: Both, { context, ba
   redirectByGet(ctx, `${base}?done=linked`);
 }
 
-/** Adds the page that ends a link. */
+/** Adds the page that ends an account link. */
 function unlinkRoutes(router: ExtensionRouter, { context, path, base, pages, ownPage }: Parts): void {
   const {
     directory,
@@ -177,7 +177,7 @@ function unlinkRoutes(router: ExtensionRouter, { context, path, base, pages, own
     service: { logger },
   } = context;
 
-  /** Returns the child account whose link the user may end; undefined after another page was shown. */
+  /** Returns the child account whose account link the user may end; undefined after another page was shown. */
   async function endable(ctx: Context, oid: string): Promise<Ending | undefined> {
     const next = `/unlink?${new URLSearchParams({ unlink: oid })}`;
     const here = await ownPage.present(ctx, next, false);
