@@ -1,6 +1,7 @@
 /**
- * Pages of two mailed links: one proves an e-mail address, the other lets the former address stop the change. In the browser that requested the change,
- * the proof needs a button. In any other browser it needs a sign-in to the account, because the owner of the mailbox may not be the owner of the account.
+ * Pages of two mailed links: one proves an e-mail address, the other lets the former address stop the change. In the browser that requested the change, the
+ * proof needs a button. In any other browser, the proof needs a sign-in to the account, because the owner of the mailbox may not be the owner of the
+ * account.
  */
 import type { Context } from 'koa';
 import {
@@ -38,7 +39,7 @@ export function emailLinkRoutes(router: ExtensionRouter, context: ExtensionConte
   const pathOf = (ctx: Context): string => `${own}/email/${String(ctx.params.token)}`;
   const lookOf = ({ tenant, clientId }: OpenedEmailProof) => brandingOf(tenant.id, clientId);
 
-  /** Whether the browser acts for the account: it requested the proof, or the user of the account is signed in. */
+  /** Returns whether the browser acts for the account: it requested the proof, or the user of the account is signed in. */
   const isTheirs = async (
     ctx: Context,
     { requestId: changeId, ref }: OpenedEmailProof,
@@ -107,7 +108,7 @@ export function emailLinkRoutes(router: ExtensionRouter, context: ExtensionConte
 /** States in which the former address can stop the change, even if the account cannot sign in now. */
 const stoppable: ReadonlySet<EmailProofState> = new Set(['pending', 'taken', 'unavailable']);
 
-/** Pages of the link that is mailed to the former address. It works without a sign-in, and does not show the new address. */
+/** Adds the pages of the link that is mailed to the former address. The link works without a sign-in, and its pages do not show the new address. */
 export function stopLinkRoutes(router: ExtensionRouter, context: ExtensionContext): void {
   const {
     service: { own, url, logger },

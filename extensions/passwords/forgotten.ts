@@ -41,7 +41,7 @@ interface Problem {
 /** Values that the user typed. */
 interface Typed {
   readonly identifier: string;
-  /** Name of the organisation of the account. Needed because only three accounts with the identifier get a link. */
+  /** Name of the organisation of the account. The name is needed, because only three accounts with the identifier get a reset link. */
   readonly organisation?: string;
 }
 

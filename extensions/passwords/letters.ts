@@ -1,6 +1,6 @@
 /**
- * Mails of this extension. They contain no name of the person, user name or address, because an attacker may have typed these on the page that sends the mail. A reset
- * link that an administrator sends is the exception.
+ * Mails of this extension. The mails contain no name of the person, user name or address, because an attacker may have typed these on the page that sends
+ * the mail. The exception is the mail with a reset link that an administrator sends.
  */
 import {
   type DueLink,
@@ -24,7 +24,7 @@ interface About {
   readonly locale?: string | undefined;
 }
 
-/** @param name name of its texts */
+/** @param name name of the texts of the mail */
 function letter(
   about: About,
   name: string,
@@ -46,14 +46,14 @@ function letter(
 
 const said = (key: string, values: Values): Text => ({ key: `passwords.mail.${key}`, values });
 
-/** Mail with the link that resets a password. */
+/** Returns the mail with a reset link. */
 export const resetLetter = (due: DueLink, locale: string | undefined): Letter =>
   letter({ ...due, kind: 'password-reset', locale }, 'reset', due.expiresAt, (values) => [
     { part: 'text', text: said('reset.text', values) },
     ...resetParts(due, values),
   ]);
 
-/** The same mail, sent by an administrator. It names the user. */
+/** Returns the mail with a reset link that an administrator sends. The mail names the user. */
 export function sentResetLetter(due: DueLink, locale: string | undefined): Letter {
   const { person } = due;
   const whose = { name: greetedName(person), userName: person.user.userName, tenant: due.tenant.name };
@@ -67,7 +67,7 @@ const resetParts = (due: DueLink, values: Values): readonly LetterPart[] => [
   { part: 'note', text: 'passwords.mail.reset.ignore' },
 ];
 
-/** Mail with the link that proves an address. */
+/** Returns the mail with the link that proves an address. */
 export const proofLetter = (due: DueLink, locale?: string): Letter =>
   letter({ ...due, kind: 'email-proof', locale }, 'proof', due.expiresAt, (values) => [
     { part: 'text', text: said('proof.text', values) },
@@ -77,8 +77,8 @@ export const proofLetter = (due: DueLink, locale?: string): Letter =>
   ]);
 
 /**
- * Mail to the former address when the user requests another one. Its language is the organisation's, because an attacker may have chosen the language of
- * the page.
+ * Returns the mail to the former address when the user requests another address. The language of the mail is the organisation's, because an attacker may
+ * have chosen the language of the page.
  */
 export const stopLetter = (due: DueLink, stop: Pick<DueLink, 'to' | 'url'>): Letter =>
   letter({ ...due, to: stop.to, kind: 'email-change' }, 'stop', due.expiresAt, (values) => [
@@ -88,14 +88,14 @@ export const stopLetter = (due: DueLink, stop: Pick<DueLink, 'to' | 'url'>): Let
     { part: 'note', text: 'passwords.mail.stop.ignore' },
   ]);
 
-/** Mail to a requested address that another account has. */
+/** Returns the mail to a requested address that another account has. */
 export const takenLetter = (due: DueLink, locale?: string): Letter =>
   letter({ ...due, kind: 'email-taken', locale }, 'taken', undefined, (values) => [
     { part: 'text', text: said('taken.text', values) },
     { part: 'note', text: 'passwords.mail.ignore' },
   ]);
 
-/** Mail that notifies a user of a change to the account, or of an event that the service detected. */
+/** Returns the mail that notifies a user of a change to the account, or of an event that the service detected. */
 export const noticeLetter = (
   name: string,
   time: Date,

@@ -6,9 +6,9 @@ export function createMessages({ pages: { view } }: Pick<ExtensionContext, 'page
   const message = (ctx: Context, look: Look, name: string, status: number, text: Text, more: readonly ViewPart[] = []): Promise<void> =>
     view(ctx, { ...look, title: `passwords.${name}.title`, status, parts: [{ part: 'text', text }, ...more] });
   return {
-    /** Page for an unknown link, and for one whose records have been removed. */
+    /** Shows the page for an unknown link, and for a link whose records have been removed. */
     unknown: (ctx: Context) => message(ctx, {}, 'unknown', 404, 'passwords.unknown.text'),
-    /** Page for a form of another browser, and for a changed form. */
+    /** Shows the page for a form of another browser, and for a changed form. */
     foreign: (ctx: Context, look: Look, again: string) =>
       message(ctx, look, 'foreign', 403, 'passwords.foreign.text', [{ part: 'link', text: 'passwords.foreign.again', href: again }]),
     often(ctx: Context, look: Look, minutes: number): Promise<void> {
@@ -17,7 +17,7 @@ export function createMessages({ pages: { view } }: Pick<ExtensionContext, 'page
     },
     sentAgain: (ctx: Context, look: Look, tenant: string) =>
       message(ctx, look, 'sent', 200, { key: 'passwords.sent.again', values: { tenant } }),
-    /** Page for an expired sign-in, and for the sign-in of another browser. */
+    /** Shows the page for an expired sign-in, and for the sign-in of another browser. */
     lost: (ctx: Context) => message(ctx, {}, 'lost', 400, 'passwords.lost.text'),
   };
 }

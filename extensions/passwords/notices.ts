@@ -10,7 +10,7 @@ type EventData = Readonly<Record<string, unknown>>;
 
 interface Notice {
   readonly name: string;
-  /** Key of the last text. @default the text about a change */
+  /** Name of the last text of the mail. @default the text about a change */
   readonly note?: 'seen';
   /** Ids of the users who are notified. @default the user of the event */
   readonly usersOf?: (data: EventData) => readonly string[];
@@ -31,7 +31,7 @@ const notices: Readonly<Record<string, Notice>> = {
 
 const userOfEvent = ({ AggregateId }: EventData): readonly string[] => [String(AggregateId)];
 
-/** Returns both users of an account link, because the parent is notified too. */
+/** Returns both users of an account link, because the parent account is notified too. */
 function childAndParent({ AggregateId, ClaimType, ClaimValue }: EventData): readonly string[] {
   return ClaimType === 'sub' ? [String(AggregateId), String(ClaimValue)] : [];
 }

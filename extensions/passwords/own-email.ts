@@ -147,8 +147,8 @@ async function enqueue(ctx: Context, context: ExtensionContext, here: BrowserSig
 }
 
 /**
- * Returns the delivery that notifies the former address first. Then it mails to the new address: the link, or a notice that the address belongs to another
- * account. So nobody gets the link before the former address was notified.
+ * Returns the delivery that notifies the former address first. Then the delivery mails to the new address: the link that proves it, or a notice that the
+ * address belongs to another account. So no user gets the link before the former address was notified.
  */
 export const createSendProof =
   (context: ExtensionContext, mail: Mail): DeliveryHandler =>

@@ -1,17 +1,17 @@
-/** Artifacts of requests that are enqueued, and of browsers that used a form or link. The queue has their ids only. */
+/** Artifacts of requests that are enqueued, and of browsers that used a form or link. The queue has only the ids of artifacts. */
 import type { ArtifactKind, Attribution, Proof, Voucher } from '../../lib/extension-door.js';
 
 /** Requests for a password reset, until the name has been looked up. */
 export const resetRequests: ArtifactKind = { name: 'passwords.asked', lifetimeSeconds: 3600 };
 /** Requested addresses, until the link has been mailed. */
 export const wantedAddresses: ArtifactKind = { name: 'passwords.wanted', lifetimeSeconds: 36_000 };
-/** Browsers that requested a change of address. In these, the link needs no sign-in. */
+/** Browsers that requested a change of address. In these browsers, the link that proves the address needs no sign-in. */
 export const addressBrowsers: ArtifactKind = { name: 'passwords.email-asked', lifetimeSeconds: 30 * 86_400 };
-/** Browsers that requested a password reset. Only these return to the sign-in, because the application would not know another browser. */
+/** Browsers that requested a password reset. Only these browsers return to the sign-in, because the application would not know another browser. */
 export const resetBrowsers: ArtifactKind = { name: 'passwords.begun', lifetimeSeconds: 86_400 };
 /** Browsers that just used a link, so that a form that is sent twice gets the same answer twice. */
 export const usedLinks: ArtifactKind = { name: 'passwords.used', lifetimeSeconds: 600 };
-/** Parts of notices that were mailed, so that a delivery that is retried sends each once. */
+/** Parts of notices that were mailed, so that a delivery that is retried sends each part once. */
 export const sentNotices: ArtifactKind = { name: 'passwords.told', lifetimeSeconds: 172_800 };
 
 export interface ResetRequest {
@@ -29,7 +29,7 @@ export interface WantedAddress {
   readonly address: string;
   /** Proof of the sign-in that requested the address. */
   readonly askedWith: Proof;
-  /** Voucher of that sign-in. */
+  /** Voucher of the sign-in that requested the address. */
   readonly vouchedBy?: Voucher;
   /** Language of the page. */
   readonly locale?: string;
@@ -45,14 +45,14 @@ export const NOTICE = 'passwords.notice';
 export interface DueReset {
   readonly oid: string;
   readonly requestId: string;
-  /** Unique name of the delivery, because a request that is retried enqueues another one. */
+  /** Unique name of the delivery, because a request that is retried enqueues another delivery. */
   readonly mailing: string;
   readonly clientId?: string;
   readonly uid?: string;
   readonly locale?: string;
   /** Administrator who sent the link to the user. */
   readonly by?: Attribution;
-  /** Voucher of that administrator. */
+  /** Voucher of the administrator who sent the link. */
   readonly vouchedBy?: Voucher;
   /** The address that the administrator saw. */
   readonly address?: string;

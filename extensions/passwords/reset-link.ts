@@ -1,4 +1,4 @@
-/** Pages of a link that resets a password. Opening it changes nothing, because mail scanners open links. Users post its form. */
+/** Pages of a reset link. Opening the reset link changes nothing, because mail scanners open links. Users post the form of the page. */
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import {
@@ -31,7 +31,7 @@ const problems: Readonly<Record<string, string>> = {
 
 const statusOf: Readonly<Partial<Record<ResetState, number>>> = { unavailable: 503, unconfirmed: 403 };
 
-/** Returns the name of the link, for its form and for the record of the browser that used it. */
+/** Returns the name of the reset link, for its form and for the record of the browser that used it. */
 const subjectOf = ({ id, serial }: LinkRef): string => `reset ${id}.${serial}`;
 
 function createPages(context: ExtensionContext) {
@@ -75,7 +75,7 @@ function createPages(context: ExtensionContext) {
       });
     },
 
-    /** Page for a link that cannot be used any more. Another link can be mailed to the same user. */
+    /** Shows the page for a reset link that cannot be used any more. Another reset link can be mailed to the same user. */
     async over(ctx: Context, opened: OpenedReset): Promise<void> {
       const { state, ref } = opened;
       if (state === 'pending') throw new TypeError('the link can be used');
@@ -91,7 +91,7 @@ function createPages(context: ExtensionContext) {
       });
     },
 
-    /** Page after the password was set. It leads back to the sign-in in which the user forgot it, or to the application. */
+    /** Shows the page after the password was set. The page leads back to the sign-in in which the user forgot the password, or to the application. */
     async done(ctx: Context, opened: OpenedReset): Promise<void> {
       const look = await lookOf(opened);
       const { client_uri: clientUri } = (look.client?.metadata ?? {}) as { readonly client_uri?: string };
@@ -101,7 +101,7 @@ function createPages(context: ExtensionContext) {
       const href = isLive ? url(`${own}/interaction/${uid}/restart`) : clientUri;
       const link: readonly ViewPart[] = href === undefined ? [] : [{ part: 'link', text: 'passwords.done.signIn', href }];
       const text = href === undefined ? 'passwords.done.later' : 'passwords.done.text';
-      // An attacker who had the password may have added another way to sign in. A new password does not remove it.
+      // An attacker who had the password may have added another way to sign in. A new password does not remove this other way.
       const ways: readonly ViewPart[] = [
         { part: 'text', text: 'passwords.done.ways' },
         { part: 'link', text: 'passwords.done.check', href: url(`${own}/account`) },

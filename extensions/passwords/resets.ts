@@ -1,4 +1,4 @@
-/** Deliveries of password resets: the look-up of the name, and the mail with the link. No browser waits for them. */
+/** Deliveries of password resets: the look-up of the name, and the mail with the reset link. No browser waits for a delivery. */
 
 import { randomUUID } from 'node:crypto';
 import { type Account, Attempt, type DeliveryHandler, type ExtensionContext, type Mail, present } from '../../lib/extension-door.js';
