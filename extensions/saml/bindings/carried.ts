@@ -6,7 +6,7 @@ import { MAX_RELAY_STATE_BYTES } from '../service-providers/records.js';
 
 /** Signature in the query of a URL. */
 export interface Detached {
-  /** Spellings of the signed query, one of which was signed. All of them have the same values. */
+  /** Spellings of the signed query, one of which was signed. All spellings have the same values. */
   readonly octets: readonly string[];
   /** URI of the algorithm. */
   readonly algorithm: string;
@@ -18,7 +18,7 @@ export interface Carried {
   readonly parameter: MessageParameter;
   /** XML, which should be UTF-8. */
   readonly bytes: Buffer;
-  /** `RelayState` that the answer returns. It has no meaning here. */
+  /** `RelayState` that the answer returns. The value has no meaning here. */
   readonly relayState?: string;
   readonly detached?: Detached;
 }

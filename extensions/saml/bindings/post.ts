@@ -40,7 +40,7 @@ async function fieldsOf(ctx: Context): Promise<Readonly<Record<string, unknown>>
   return (ctx.request.body ?? {}) as Record<string, unknown>;
 }
 
-/** Returns the XML of a posted message. node-saml compresses posted messages by default, so compressed ones are accepted. */
+/** Returns the XML of a posted message. node-saml compresses posted messages by default, so compressed messages are accepted. */
 function xmlIn(bytes: Buffer): Buffer {
   const isText = /^(?:\xEF\xBB\xBF)?[ \t\r\n]*</.test(bytes.toString('latin1', 0, 64));
   if (!isText) return inflated(bytes);

@@ -75,7 +75,7 @@ function parameterOf(raw: Raw): MessageParameter {
   throw new RefusedMessage('message_missing');
 }
 
-/** Returns the signature. It covers these parameters in this order, whatever their order in the URL. @see SAML Bindings §3.4.4.1 */
+/** Returns the signature. The signature covers these parameters in this order, whatever their order in the URL. @see SAML Bindings §3.4.4.1 */
 function detachedOf(raw: Raw, parameter: MessageParameter): Detached | undefined {
   const algorithm = valueIn(raw, 'SigAlg');
   const signature = valueIn(raw, 'Signature');
