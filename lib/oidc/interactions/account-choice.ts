@@ -18,7 +18,7 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider, 
   const sessionOf = (ctx: Context) => provider().Session.get(ctx) as Promise<OurSession>;
   /** Returns the accounts of the sign-in that may answer the request, as of the time when it arrived. */
   const offeredBy = ({ prompt }: ProviderInteraction): readonly string[] => (prompt.details.oids as string[] | undefined) ?? [];
-  /** Returns the accounts that the sign-in of a browser may see and select. Until the sign-in is complete, only its own. */
+  /** Returns the accounts that the sign-in of a browser may see and select. Until the sign-in is complete, returns only the account of the session. */
   async function open(session: OurSession, { client }: Pick<Interaction, 'client'>): Promise<readonly Account[]> {
     const reachable = await reachableAccounts(parts, session);
     const current = reachable.find((account) => idOf(account) === session.accountId);
@@ -39,7 +39,7 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider, 
       const reachable = await open(await sessionOf(ctx), interaction);
       const ids = new Set(reachable.map(idOf));
       const offered = offeredBy(details);
-      // An account that the request itself names is not searched among the remembered ones.
+      // An account that the request itself names is not searched among the remembered accounts.
       const before = details.prompt.reasons.includes('select_account_prompt') ? remembered.read(ctx) : [];
       const others = await Promise.all(before.map((oid) => (ids.has(oid) ? undefined : directory.accounts.findByOid(oid))));
       return [
@@ -50,7 +50,7 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider, 
       ];
     },
 
-    /** Makes a linked account the session's, and returns it. Nothing ends. Undefined if the change needs a sign-in. */
+    /** Makes a linked account the account of the session, and returns the account. No session ends. Undefined if the change needs a sign-in. */
     async select(ctx: Context, details: ProviderInteraction, interaction: Interaction, oid: string): Promise<Account | undefined> {
       const session = await sessionOf(ctx);
       const { uid, accountId } = session;

@@ -1,6 +1,8 @@
 /**
- * Switch to another account in a signed-in browser. An account of the same person takes over the session, and nothing ends. The account of another person
- * is a full logout first: until the sign-in is complete, and the session has a new secret, the session belongs to nobody.
+ * Switch to another account in a signed-in browser.
+ *
+ * An account of the same person takes over the session, and no session ends. A switch to the account of another person is a full logout first. Until the
+ * sign-in is complete, and the session has a new secret, the session belongs to nobody.
  */
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -23,7 +25,7 @@ interface Begun {
   readonly heldTo: string | undefined;
 }
 
-/** @param find returns the sign-in of this browser that the other account is for */
+/** @param find returns the sign-in of this browser for the other account */
 export function createAccountSwitch(
   parts: OidcParts,
   provider: () => Provider,

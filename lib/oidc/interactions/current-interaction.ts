@@ -1,4 +1,4 @@
-/** The interaction of the request's browser, for its pages. Others can set its path and its cookie, but not its secret. */
+/** The interaction of the request's browser, for its pages. Other sites can set the path and the cookie of an interaction, but not its secret. */
 
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -36,7 +36,7 @@ export function createCurrentInteraction(parts: OidcParts, provider: () => Provi
   return { find: (ctx: Context) => find(current, ctx), load: (ctx: Context) => load(current, ctx) };
 }
 
-/** Loads the interaction. Answers the request itself if the interaction is over or belongs to another browser. */
+/** Loads the interaction. Answers the request itself if the interaction has ended or belongs to another browser. */
 async function load(current: Current, ctx: Context): Promise<Interaction | undefined> {
   const { parts, provider, restart } = current;
   const { claims, internalClients } = parts;
@@ -89,8 +89,9 @@ async function find({ parts, provider }: Current, ctx: Context): Promise<FoundIn
 }
 
 /**
- * Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. If the browser completed the sign-in, only the page and the
- * same form lead on. A form with other content, or without its token, proves nothing.
+ * Answers for a sign-in that has ended, or that belongs to another browser. A form that was posted to that sign-in is not continued.
+ *
+ * If the browser completed the sign-in, the page and the same form continue it. A form with other content, or without the form's token, proves nothing.
  */
 async function answerInstead(current: Current, ctx: Context): Promise<undefined> {
   const { parts, restart } = current;
@@ -108,8 +109,8 @@ async function answerInstead(current: Current, ctx: Context): Promise<undefined>
 }
 
 /**
- * Answers a browser without cookies at the page of a pending sign-in. A browser that opens a link to the page for the first time has no cookies either. So the
- * service sets a cookie and redirects the browser here once more. Returns false if missing cookies are not the problem.
+ * Answers a browser without cookies at the page of a pending sign-in. A browser that opens the URL of the page for the first time has no cookies either. So
+ * the service sets a cookie and redirects the browser to the same page once more. Returns false if missing cookies are not the problem.
  */
 async function answerWithoutCookies({ parts, restart }: Current, ctx: Context, uid: string): Promise<boolean> {
   const { browsers, cookieCheck, directory, options } = parts;
@@ -133,7 +134,7 @@ async function post({ directory, showPage }: OidcParts, ctx: Context, { action, 
   await showPage(ctx, { page: 'continue', action, fields, ...(client ? { client } : {}) });
 }
 
-/** Shows that a sign-in has expired, with the link that restarts it. */
+/** Shows that a sign-in has expired, with the URL that restarts the sign-in. */
 async function showExpired({ parts: { directory, showPage }, restart }: Current, ctx: Context): Promise<undefined> {
   const offer = await restart.offer(ctx, String(ctx.params?.uid));
   const client = offer && (await directory.clients.get(offer.clientId));
@@ -155,7 +156,9 @@ function promptOf(name: string): Pick<Interaction, 'prompt' | 'requirement'> {
   return requirement === undefined ? { prompt: name as Interaction['prompt'] } : { prompt: 'requirement', requirement };
 }
 
-/** Returns the scopes on the page. A claim that is requested by name is shown as the scope that would grant it, which has a description. */
+/**
+ * Returns the scopes on the page. A claim that is requested by name is shown as the scope that would grant the claim, because the scope has a description.
+ */
 function missingScopes({ missingOIDCScope = [], missingOIDCClaims = [] }: Consenting, claims: OidcParts['claims']): readonly string[] {
   return [...new Set([...missingOIDCScope, ...scopesOfClaims(claims, missingOIDCClaims)])];
 }

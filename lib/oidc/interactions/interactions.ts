@@ -1,8 +1,10 @@
 /**
- * Interactions: the steps of a sign-in that wait for a person, for the pages.
+ * Interactions: the steps of a sign-in that wait for a user, for the pages.
  *
- * A step belongs to the browser that began it (`current-interaction`). Neighbours hold the sign-in methods, the choice among the accounts of a browser, and
- * the restart of a sign-in that expired or came from another browser.
+ * A step belongs to the browser that began the step (`current-interaction`). Other files of this folder hold:
+ * - the sign-in methods
+ * - the choice among the accounts of a browser
+ * - the restart of a sign-in that expired or came from another browser
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Context } from 'koa';
@@ -123,7 +125,7 @@ async function completeSignIn(
   const named = boundImpersonation(await ways.named(given), parts);
   const { proof } = named;
   const account = await directory.accounts.findByOid(named.oid);
-  // Keeps the provider's `mfa` for accounts of its tenant, though `amr` of this account has none.
+  // Keeps the provider's `mfa` for accounts of the provider's tenant, although `amr` of this account has no `mfa`.
   const mfaIn = named.amr.includes('mfa') ? named.mfaIn : undefined;
   const signIn = account && { ...named, amr: amrFor(account, { amr: named.amr, mfaIn }) };
   if (!signIn || !isAskedMethod(asked, signIn) || !isAllowedMethod(account, signIn)) return undefined;
@@ -132,7 +134,7 @@ async function completeSignIn(
   const limit = named.act ? undefined : await directory.means.limitOf(named, account);
   if (!named.act && !(await directory.means.goesOn({ idp: named.idp, used: limit }, account))) return undefined;
   const notBefore = notBeforeOf(account);
-  // `notBefore` may lie up to a second ahead. Wait for it, so that `auth_time` never precedes it.
+  // `notBefore` may lie up to a second ahead. The sign-in waits for that time, so that `auth_time` never precedes `notBefore`.
   if (notBefore > parts.now()) await pause(Math.min(notBefore - parts.now(), 1000));
   const ts = Math.max(Math.floor(Math.min(proof.at, parts.now()) / 1000), notBefore / 1000);
   const { act, impersonation: name, endsAt, offline, heldTo } = signIn;
@@ -189,7 +191,8 @@ async function select(steps: Steps, ctx: Context, interaction: Interaction, oid:
   const before = details?.session?.accountId;
   const account = details && (await choice.select(ctx, details, interaction, oid));
   if (!account) return undefined;
-  // The user signed in a moment ago, and is linked to the requested account: the sign-in becomes this account's, with its proofs.
+  // The user signed in a moment ago, and is linked to the requested account. Therefore the sign-in becomes a sign-in of the requested account, with its
+  // proofs.
   const { login, proofs } = (details.lastSubmission ?? {}) as { login?: object; proofs?: LaterProofs };
   return finish(steps, ctx, {
     ...chosen(interaction.prompt),
@@ -223,10 +226,10 @@ async function allow(steps: Steps, ctx: Context, interaction: Interaction): Prom
   const { oid, client, parameters } = interaction;
   const session = (await provider().Session.get(ctx)) as OurSession;
   const { accountId, act } = session;
-  // Only the user may consent: neither an impersonator, nor a person who is no longer signed in as the user.
+  // Only the user may consent. An impersonator may not, and neither may a person who is no longer signed in as the user.
   if (act || accountId === undefined || accountId !== oid) return abort(steps, ctx, interaction);
   const account = await directory.accounts.findByOid(accountId);
-  // A requirement opened after the page was shown. The person completes it first, and then answers this page again.
+  // A requirement opened after the page was shown. The user completes the requirement first, and then answers this page again.
   if (!account || !(await isComplete(account, ofSession(session), client))) return finish(steps, ctx, {});
   const vouchedBy = await directory.means.ofSignIn({ ...ofSession(session), idp: session.idp ?? 'local' }, account);
   await directory.consents.allow(accountId, client.id, scopesOf(interaction), claimsAskedFor(parameters.claims), vouchedBy);
@@ -239,7 +242,7 @@ const abort = (steps: Steps, ctx: Context, { prompt }: Interaction): Promise<str
     error_description: prompt === 'consent' ? 'the user did not allow it' : 'the user cancelled the sign-in',
   });
 
-/** Returns the URL to continue at. A session may end between the page and its answer. */
+/** Returns the URL at which the browser continues. A session may end between the page and its answer. */
 async function finish({ provider, restart }: Steps, ctx: Context, result: Record<string, unknown>): Promise<string> {
   try {
     return await provider().interactionResult(ctx.req, ctx.res, result as never);

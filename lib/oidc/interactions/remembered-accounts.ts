@@ -3,13 +3,13 @@ import { interactionsPath } from '../../paths.js';
 import type { OidcParts } from '../context.js';
 import { createSealedCookie, pathCookieName } from '../sessions/cookies.js';
 
-/** 90 days, in milliseconds. */
+/** Milliseconds for which a browser remembers an account: 90 days. */
 const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
 const MAX_ACCOUNTS = 5;
 
 /**
- * Accounts that signed in from this browser, for the account chooser. Only the browser stores them: their ids, encrypted. Only the sign-in pages use them.
- * No tenant or client can read them, they sign nobody in, and they are valid in this browser alone.
+ * Accounts that signed in from this browser, for the account chooser. Only the browser stores the ids of the accounts, encrypted. Only the sign-in pages
+ * use the ids. No tenant or client can read the ids, the ids sign nobody in, and the ids are valid in this browser alone.
  */
 export function createRememberedAccounts({ options, sealer, browsers }: Pick<OidcParts, 'options' | 'sealer' | 'browsers'>) {
   const name = pathCookieName('accounts', options);
@@ -23,7 +23,7 @@ export function createRememberedAccounts({ options, sealer, browsers }: Pick<Oid
   const others = (ctx: Context, oid: string): readonly string[] => read(ctx).filter((known) => known !== oid);
 
   return {
-    /** Returns ids, the latest first. */
+    /** Returns ids, the latest id first. */
     read,
     add: (ctx: Context, oid: string): void => write(ctx, [oid, ...others(ctx, oid)].slice(0, MAX_ACCOUNTS)),
     remove: (ctx: Context, oid: string): void => write(ctx, others(ctx, oid)),

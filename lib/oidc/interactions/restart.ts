@@ -26,11 +26,11 @@ const COMPLETED_SECONDS = 120;
 export const restartedParameter = '__restarted';
 
 /**
- * Restarts the request of a sign-in. The request of a pending sign-in is in the store. The request of an expired one is in the browser it came from,
- * encrypted and bound to the sign-in's own path, so that an abandoned sign-in costs the service nothing.
+ * Restarts the request of a sign-in. The request of a pending sign-in is in the store. The request of an expired sign-in is in the browser in which the
+ * sign-in began. The browser's copy is encrypted and bound to the sign-in's own path, so that an abandoned sign-in costs the service nothing.
  *
- * The result is a link to the authorization endpoint, which anyone can send, so any browser may follow it. A client that has to push or sign its requests
- * has no such link. Its sign-in restarts only in the browser that the client sent here.
+ * The result is a URL of the authorization endpoint. Any browser may follow the URL, because anybody can send such a request. If the client has to push or
+ * sign its requests, the sign-in restarts only in the browser that the client sent to the service.
  */
 export class Restart {
   readonly #options: OidcParts['options'];
@@ -53,12 +53,12 @@ export class Restart {
     this.#cookie.write(ctx, uid, this.#pathOf(uid), { ...begun, parameters: lasting });
   }
 
-  /** Whether the sign-in began in this browser, within a day. Other browsers learn nothing of it. */
+  /** Returns whether the sign-in began in this browser, within a day. Other browsers learn nothing about the sign-in. */
   wasHere(ctx: Context, uid: string): boolean {
     return this.#begunHere(ctx, uid) !== undefined;
   }
 
-  /** Returns the URL that restarts the sign-in, and its client; undefined if it cannot be restarted. */
+  /** Returns the URL that restarts the sign-in, and its client; undefined if the sign-in cannot be restarted. */
   async offer(ctx: Context, uid: string): Promise<{ readonly url: string; readonly clientId: string } | undefined> {
     const begun = await this.#requestOf(ctx, uid);
     if (!begun || !(await this.#mayBegin(ctx, begun))) return undefined;
@@ -71,9 +71,10 @@ export class Restart {
   }
 
   /**
-   * Returns the URL that restarts a request which was completed in this browser a moment ago. The browser sent a form of its pages again, went back, or lost the
-   * answer. The user is signed in, so the request needs no page. Returns the URL or the form of the answer if the user cancelled. Undefined for any other sign-in
-   * that has ended.
+   * Returns the URL that restarts a request which was completed in this browser a moment ago. The browser sent a form of its pages again, went back, or
+   * lost the answer. The user is signed in, so the request needs no page.
+   *
+   * Returns the URL or the form of the answer if the user cancelled. Returns undefined for any other sign-in that has ended.
    */
   async afterSignIn(ctx: Context, uid: string): Promise<string | PostedAnswer | undefined> {
     const found = await this.#completed.takeUp(ctx, uid);
@@ -82,13 +83,13 @@ export class Restart {
     return this.#begin(ctx, { parameters: isSignIn ? withSignIn(parameters) : parameters, browser }, 'resume');
   }
 
-  /** Returns the URL that completes a sign-in of this browser whose pages are done; undefined for any other. */
+  /** Returns the URL that completes a sign-in of this browser whose pages are done; undefined for any other sign-in. */
   async resumeOf(ctx: Context, uid: string): Promise<string | undefined> {
     const found = (await this.#provider().Interaction.find(uid)) as (BoundInteraction & { readonly returnTo: string }) | undefined;
     return found?.result !== undefined && this.#browsers.isBoundHere(ctx, found) ? found.returnTo : undefined;
   }
 
-  /** Whether a sign-in is no longer pending. */
+  /** Returns whether a sign-in is no longer pending. */
   async isOver(uid: string): Promise<boolean> {
     return isInteractionUid(uid) && (await this.#waiting(uid)) === undefined;
   }
@@ -100,8 +101,8 @@ export class Restart {
   }
 
   /**
-   * Returns the URL that restarts the request of a sign-in which waits in this browser for a session that has ended, or that another account has taken over.
-   * Undefined for any other sign-in.
+   * Returns the URL that restarts the request of a sign-in which waits in this browser for a session. The session has ended, or another account has taken
+   * the session over. Undefined for any other sign-in.
    */
   async withoutSession(ctx: Context, uid: string): Promise<string | undefined> {
     const found = isInteractionUid(uid) ? await this.#provider().Interaction.find(uid) : undefined;
@@ -137,10 +138,10 @@ export class Restart {
     return isForAnyone || this.#browsers.isBoundHere(ctx, begun);
   }
 
-  /** Returns the URL of the same request, by reference, with the lifetime of a pushed one. @see RFC 9126 §2.2 */
+  /** Returns the URL of the same request, by reference, with the lifetime of a pushed request. @see RFC 9126 §2.2 */
   async #begin(ctx: Context, begun: Begun, prompt?: string, acrValues?: string): Promise<string | undefined> {
     if (!(await this.#mayBegin(ctx, begun))) return undefined;
-    // These can be used once, and are valid for minutes.
+    // Hint tokens can be used once, and are valid for minutes. Therefore the restarted request has none.
     const { login_hint_token: _, sso_token: __, prompt: asked, ...lasting } = begun.parameters;
     const next = prompt === undefined ? asked : withPrompt(asked, prompt);
     return urlByReference(this.#provider(), this.#options, String(lasting.client_id), {
@@ -156,13 +157,13 @@ export class Restart {
   }
 }
 
-/** Raises `max_age` for a request that its user signed in for, because another sign-in was never asked for. */
+/** Raises `max_age` for a request for which the user signed in, because another sign-in was never asked for. */
 const withSignIn = (parameters: Parameters): Parameters =>
   parameters.max_age === undefined
     ? parameters
     : { ...parameters, max_age: String(Math.max(Number(parameters.max_age), COMPLETED_SECONDS)) };
 
-/** Returns `prompt` without the part that asks for a sign-in, unless it asks for the choice of an account. Other parts stay. */
+/** Returns `prompt` without the part that asks for a sign-in, unless the restart asks for the choice of an account. Other parts stay. */
 function withPrompt(asked: string | undefined, prompt: string): string {
   const lasting = prompt === 'select_account' ? ['consent', 'login'] : ['consent'];
   return [...(prompt === 'resume' ? [] : [prompt]), ...(asked?.split(' ') ?? []).filter((each) => lasting.includes(each))].join(' ');

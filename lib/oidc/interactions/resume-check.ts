@@ -16,8 +16,10 @@ interface Login {
 }
 
 /**
- * Whether a request may resume an interaction: under its own path, in the browser that it began in, and with a sign-in that is still valid when the session
- * gets it. A sign-out of the user since then ends the sign-in.
+ * Creates the check that returns whether a request may resume an interaction. All of these have to hold:
+ * - The request has the path of the interaction.
+ * - The interaction began in the browser of the request.
+ * - The sign-in is still valid when the session gets the sign-in. A sign-out of the user since then ends the sign-in.
  */
 export function createResumeCheck({ browsers, directory, options }: Pick<OidcParts, 'browsers' | 'directory' | 'options'>) {
   const lastSignOut = createLastSignOut(options);
@@ -25,7 +27,7 @@ export function createResumeCheck({ browsers, directory, options }: Pick<OidcPar
     if (interaction.uid !== (ctx as unknown as Context).params.uid || !browsers.isBoundHere(ctx, interaction)) return false;
     const { login } = (interaction.result ?? {}) as { readonly login?: Login };
     const session = sessionOf(ctx);
-    // Nothing has to be proven: there is no sign-in, or the session has it already, and a revocation ends the session.
+    // The interaction has no sign-in, or the session has that sign-in already. Nothing else is checked, because a revocation ends the session.
     if (!login || (session.accountId === login.accountId && session.loginTs === login.ts)) return true;
     // The user signed out in this browser before the session got the sign-in.
     if (login.after !== lastSignOut.of(ctx as unknown as Context)) return false;

@@ -5,11 +5,11 @@ import { present } from '../../present.js';
 import type { OidcParts } from '../context.js';
 
 interface Ways extends Pick<Interactions, 'ways' | 'idpOf' | 'begin'> {
-  /** Returns the sign-in with the name of its method, if neither the method nor its `idp` names it. */
+  /** Returns the sign-in with the name of its method, if neither the method nor the `idp` names the method. */
   named(signIn: SignIn): Promise<SignIn>;
 }
 
-/** Methods by which people may sign in in an interaction, and their first steps. */
+/** Creates the look-up of the methods by which users may sign in in an interaction, and of the first steps of these methods. */
 export function createSignInWays({ offers, directory }: OidcParts): Ways {
   /** Returns the methods that the tenant allows, if there is only one tenant. */
   async function allowedBy({ tids }: Interaction): Promise<readonly string[] | undefined> {

@@ -3,7 +3,7 @@ import type { SigningKey } from './keys.js';
 /** Claims with the same meaning in every JWT. @see RFC 7519 §4.1 */
 export const registeredClaims: ReadonlySet<string> = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
 
-/** A JWT in compact serialisation. @param typ its explicit type; ID tokens have none. @see RFC 7515 §7.1, RFC 8725 §3.11 */
+/** Returns a signed JWT in compact serialisation. @param typ explicit type of the JWT; ID tokens have none. @see RFC 7515 §7.1, RFC 8725 §3.11 */
 export async function signedJwt({ alg, kid, sign }: SigningKey, typ: string | undefined, payload: object): Promise<string> {
   const input = `${encoded({ alg, typ, kid })}.${encoded(payload)}`;
   return `${input}.${(await sign(Buffer.from(input))).toString('base64url')}`;

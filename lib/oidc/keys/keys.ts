@@ -16,20 +16,20 @@ export interface SigningKey {
   readonly publicKey: KeyObject;
   /** Returns the signature over the data, in the form of JWS. @see RFC 7518 §3.3, §3.4 */
   sign(data: Buffer): Buffer | Promise<Buffer>;
-  /** The key in the form of oidc-provider. */
+  /** Signing key in the form of oidc-provider. */
   readonly external: ExternalSigningKey;
 }
 
-/** Keys in the order of their use. The first of an algorithm signs, and all verify. */
+/** Signing keys in the order of their use. The first key of an algorithm signs, and all keys verify. */
 export interface SigningKeys {
   readonly all: readonly SigningKey[];
-  /** Returns the key of the algorithm, or any key if there is none. */
+  /** Returns the signing key of the algorithm, or any signing key if the algorithm has none. */
   signing(alg: SigningAlgorithm): SigningKey;
   readonly algorithms: readonly SigningAlgorithm[];
   byKid(kid: string): SigningKey | undefined;
 }
 
-/** Returns the key that signs a client's tokens: of the algorithm that the client registered for ID tokens. */
+/** Returns the signing key for a client's tokens: the key of the algorithm that the client registered for ID tokens. */
 export const signingKeyFor = ({ idTokenSignedResponseAlg: alg }: Client, keys: SigningKeys): SigningKey =>
   keys.signing(alg === 'ES256' ? 'ES256' : 'RS256');
 
@@ -70,7 +70,8 @@ const signEs256 = (privateKey: KeyObject): Sign => {
 };
 
 /**
- * Returns the key with which oidc-provider signs through this service. The key is prepared once. Preparing a JWK would be a large part of every signature.
+ * Returns the signing key with which oidc-provider signs through this service. The key is prepared once, because preparing a JWK would be a large part of
+ * every signature.
  */
 function externalKey(kid: string, alg: SigningAlgorithm, publicKey: KeyObject, signData: Sign): ExternalSigningKey {
   class OurSigningKey extends ExternalSigningKey {

@@ -8,7 +8,7 @@ import { loadSigningKeys, type SigningKeys } from './keys.js';
 
 /** Signing keys that rotate. */
 export interface RotatingKeys {
-  /** Loads and uses the keys, and watches them from then on. @throws the errors of {@link KeyRotation.load} and `use`. */
+  /** Loads and uses the signing keys, and watches them from then on. @throws the errors of {@link KeyRotation.load} and `use`. */
   begin(): Promise<void>;
   /** Rotates the keys. @param options `by`: attribution for the events. @throws IdpError `keys_given`, `key_not_announced`. */
   rotate(options?: { readonly now?: boolean; readonly by?: Attribution }): Promise<void>;
@@ -20,12 +20,12 @@ export interface RotatingKeys {
 }
 
 export interface RotatingKeysOptions {
-  /** Private JWKs that never change. Without any, the keys are those of the rotation. */
+  /** Private JWKs that never change. Undefined: the signing keys are the keys of the rotation. */
   readonly given: readonly JWK[] | undefined;
   readonly rotation: KeyRotation;
-  /** Calls the listener after the keys were written, on this node or another. */
+  /** Calls the listener after the signing keys were written, on this node or another node. */
   readonly watch: (listener: () => void) => void;
-  /** Uses keys from now on. */
+  /** Uses these signing keys from now on. */
   readonly use: (keys: SigningKeys) => void;
   readonly logger: Logger;
   /** Returns the time that all nodes share, in milliseconds since the epoch. */
@@ -35,12 +35,11 @@ export interface RotatingKeysOptions {
 /** Milliseconds between two checks of the clock. */
 const INTERVAL_MS = 1000;
 /**
- * Milliseconds after which the keys are loaded again without a notice, because a node may have died between a rotation and its notice to
- * the other nodes.
+ * Milliseconds after which the signing keys are loaded again without a notice. A node may have died between a rotation and its notice to the other nodes.
  */
 const RELOAD_MS = 60_000;
 
-/** Rotates keys after {@link RotatingKeys.begin}. If new keys cannot be loaded, the keys in use stay until they can. */
+/** Rotates signing keys after {@link RotatingKeys.begin}. If new keys cannot be loaded, the current keys stay in use until the new keys can be loaded. */
 export function createRotatingKeys(options: RotatingKeysOptions): RotatingKeys {
   const { given, rotation, watch, use, logger, now } = options;
   if (given) {
@@ -64,7 +63,7 @@ export function createRotatingKeys(options: RotatingKeysOptions): RotatingKeys {
     [used, dueAt, loadedAt] = [next, loaded.dueAt, now()];
   };
   let reading: Promise<void> = Promise.resolve();
-  /** Loads run one after another, so that none undoes the work of a later one. */
+  /** Loads the signing keys. Loads run one after another, so that no earlier load undoes a later load. */
   const load = (): Promise<void> => {
     reading = reading.then(read, read);
     return reading;
@@ -77,7 +76,7 @@ export function createRotatingKeys(options: RotatingKeysOptions): RotatingKeys {
     first: INTERVAL_MS,
     async run() {
       if (!isStale && now() < Math.min(dueAt, loadedAt + RELOAD_MS)) return;
-      // Stays stale until a load has succeeded.
+      // The keys stay stale until a load has succeeded.
       isStale = true;
       if (now() >= dueAt) await rotation.advance();
       while (isStale) {
