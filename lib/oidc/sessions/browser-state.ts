@@ -1,6 +1,6 @@
 /**
- * State of a browser for the frame of the check-session endpoint: a cookie that scripts of this origin may read. It differs for each sign-in and has no
- * other use. @see OpenID Connect Session Management 1.0 §3
+ * State of a browser for the frame of the check-session endpoint: a cookie that scripts of this origin may read. The cookie differs for each sign-in and
+ * has no other use. @see OpenID Connect Session Management 1.0 §3
  */
 import { createHmac, hash } from 'node:crypto';
 import type { Account, KoaContextWithOIDC } from 'oidc-provider';
@@ -25,10 +25,13 @@ const aboutTheSession = new Set([
 
 /** Maximum sign-ins whose cookies are in memory; about 200 bytes each. */
 const MAX_REMEMBERED = 10_000;
-/** Share of its life after which a cookie is prolonged, and by which it is longer than the session, so that it outlives the session in between. */
+/**
+ * Share of a cookie's life after which the cookie is prolonged. The cookie lives longer than the session by the same share, so that the cookie outlives the
+ * session until then.
+ */
 const SLACK = 1 / 20;
 
-/** Cookie of a sign-in, and the time until which this process need not prolong it, in milliseconds since the epoch. */
+/** Cookie of a sign-in, and the time until which this node need not prolong the cookie, in milliseconds since the epoch. */
 interface Remembered {
   readonly value: string;
   freshUntil: number;
@@ -53,7 +56,7 @@ export function createBrowserState({ options, sealer, now }: Pick<OidcDependenci
     return cookie;
   };
 
-  /** Returns the cookie after this response; undefined if this request does not know it, null for none. */
+  /** Returns the cookie after this response; undefined if this request does not know the cookie, null if there is none. */
   const cookieNow = (
     ctx: KoaContextWithOIDC,
     account: Account | undefined,
@@ -77,7 +80,7 @@ export function createBrowserState({ options, sealer, now }: Pick<OidcDependenci
       const at = nodeTime();
       if (cookie === null && given !== '') clear(ctx);
       if (cookie && (value !== given || (error === undefined && at >= cookie.freshUntil))) {
-        // It ends with the session, which every success prolongs.
+        // The cookie ends with the session, which every success prolongs.
         const life = sessionTtl({ options, now }, session) * 1000;
         ctx.cookies.set(name, value, { ...attributes, maxAge: life * (1 + SLACK) });
         cookie.freshUntil = at + life * SLACK;

@@ -1,6 +1,6 @@
 /**
- * The browser of a sign-in. A sibling subdomain can set cookies for any path of this origin, but no cookie whose name begins with `__Host-`. A secret in
- * such a cookie distinguishes browsers, and records store its hash. @see RFC 6265bis §4.1.3.2, §8.6
+ * The browser of a sign-in. A sibling subdomain can set cookies for any path of this origin, except cookies whose names begin with `__Host-`. A secret in
+ * such a cookie distinguishes browsers, and records store the hash of the secret. @see RFC 6265bis §4.1.3.2, §8.6
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { Browsers } from '../context.js';
@@ -25,7 +25,7 @@ export function createBrowsers(options: CookieNaming): Browsers {
 
   const browserOf: Browsers['browserOf'] = ({ headers }) => {
     const [secret = '', ...others] = valuesOf(headers.cookie ?? '', name);
-    // Of two cookies, one is from another origin, and the service cannot tell which.
+    // If there are two cookies, one is from another origin, and the service cannot determine which.
     return others.length === 0 && secretPattern.test(secret) ? hashOf(secret) : undefined;
   };
   return {

@@ -17,7 +17,7 @@ export function cookieName(name: string, { secure, mountPath, cookies }: CookieN
   return mountPath === '' ? full : `${full}.${Buffer.from(mountPath).toString('base64url')}`;
 }
 
-/** Returns the name of a cookie that is sent only to paths below the issuer's. @see RFC 6265bis §4.1.3 */
+/** Returns the name of a cookie that is sent only to paths below the path of the issuer. @see RFC 6265bis §4.1.3 */
 export const pathCookieName = (name: string, { secure, cookies }: Pick<CookieNaming, 'secure' | 'cookies'>): string =>
   `${secure ? '__Secure-' : ''}${cookies.prefix}idp.${name}`;
 
@@ -28,7 +28,9 @@ export function createSessionCookie({ secure }: Pick<ResolvedOptions, 'secure'>,
     void ctx.cookies.set(provider().cookieName('session'), value, { ...attributes, ...(exp ? { expires: new Date(exp * 1000) } : {}) });
 }
 
-/** Cookie of browsers with a recent impersonation. It proves nothing. Without it, pages do not look for an impersonation. */
+/**
+ * Creates the cookie of browsers with a recent impersonation. The cookie proves nothing. Pages look for an impersonation only in browsers with the cookie.
+ */
 export function createImpersonationHint(options: CookieNaming) {
   const name = cookieName('impersonation', options);
   const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: false, overwrite: true } as const;
@@ -44,8 +46,8 @@ export function createImpersonationHint(options: CookieNaming) {
 const SIGN_OUT_KEPT_MS = 120_000;
 
 /**
- * Cookie that names the last sign-out of a browser. The sign-out ends sign-ins that the session has not got yet, and prevents that lost answers of earlier
- * sign-ins are repeated. The name is random, because the clocks of two nodes differ.
+ * Creates the cookie that names the last sign-out of a browser. The sign-out ends sign-ins that the session has not got yet, and prevents that lost answers
+ * of earlier sign-ins are repeated. The name is random, because the clocks of two nodes differ.
  */
 export function createLastSignOut(options: CookieNaming & Pick<ResolvedOptions, 'lifetimes'>) {
   const name = cookieName('signed-out', options);
@@ -68,12 +70,12 @@ const MAX_REMEMBERED = 1000;
 export interface CookieKeys {
   /** Signs with the newest key. */
   sign(data: string): string;
-  /** Returns the index of the key that signed it, newest first; -1 if none did. */
+  /** Returns the index of the key that made the signature, newest first; -1 if no key did. */
   index(data: string, signature: string): number;
   verify(data: string, signature: string): boolean;
 }
 
-/** @param secrets newest first. */
+/** @param secrets the newest secret first. */
 export function createCookieKeys(secrets: readonly string[]): CookieKeys {
   const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret)));
   const remembered = createBounded<readonly string[]>({ max: MAX_REMEMBERED });

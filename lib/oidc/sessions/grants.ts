@@ -12,8 +12,8 @@ import type { Scopes } from '../accounts/scopes.js';
 import type { OidcParts } from '../context.js';
 
 /**
- * Returns the grant of this browser's sign-in for the client. A grant never changes: its statements about the sign-in, and its scopes, stay for its whole
- * life. Another sign-in, or a scope that it lacks, makes another grant.
+ * Returns the grant of this browser's sign-in for the client. The statements of a grant about the sign-in, and its scopes, never change. Another sign-in,
+ * or a scope that the grant does not have, makes another grant.
  */
 export const createGrantLoader =
   (parts: OidcParts, accounts: Accounts, scopesOf: Scopes) =>
@@ -85,12 +85,13 @@ function dropOffline({ oidc: { params } }: KoaContextWithOIDC): void {
   if (typeof params?.scope === 'string') params.scope = withoutOffline(params.scope.split(' ')).join(' ');
 }
 
-/** Whether the proofs are the same. An added factor makes another grant, because a grant never states more than before. */
+/** Returns whether the proofs are the same. An added factor makes another grant, because a grant never states more than before. */
 const isSameProof = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((each) => other.includes(each));
 
 /**
- * Checks registered values again at the end of the sign-in, because they may have changed since its start. @throws InvalidRedirectUri, UnauthorizedClient
+ * Checks registered values again at the end of the sign-in, because the client may have changed since the start. @throws InvalidRedirectUri,
+ * UnauthorizedClient
  */
 function checkRegistration({ oidc: { params } }: KoaContextWithOIDC, client: ProviderClient): void {
   if (!client.redirectUriAllowed(String(params?.redirect_uri))) throw new errors.InvalidRedirectUri();
@@ -103,7 +104,7 @@ interface ClaimsAsked {
   readonly rejected: readonly string[];
 }
 
-/** Sorts claims that the request names. A claim that the user has to be asked about is in neither list. @see OpenID Connect Core §5.5 */
+/** Sorts claims that the request names. A claim for which the user has to be asked is in neither list. @see OpenID Connect Core §5.5 */
 function claimsOf({ claims }: OidcParts, names: ReadonlySet<string>, client: Client, consent: Consent | undefined): ClaimsAsked {
   const asked = [...names];
   const allowed = claimsAllowed(claims, client, asked);
@@ -116,7 +117,7 @@ function claimsOf({ claims }: OidcParts, names: ReadonlySet<string>, client: Cli
 
 const noClaims: ClaimsAsked = { granted: [], rejected: [] };
 
-/** Whether the grant has the claims. As with scopes, a client that needs consent gets only claims that were allowed. */
+/** Returns whether the grant has the claims. As with scopes, a client that needs consent gets only claims that were allowed. */
 function coversClaims(grant: OurGrant | undefined, { granted, rejected }: ClaimsAsked, isExact: boolean): boolean {
   const held = grant?.getOIDCClaims() ?? [];
   const refused = grant?.getRejectedOIDCClaims() ?? [];

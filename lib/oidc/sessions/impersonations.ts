@@ -1,7 +1,9 @@
 /**
- * Impersonations, and sign-ins that end at a fixed time. The impersonator's session is set aside with its own grants. It continues when the impersonation
- * ends: on demand, by time, or because the sign-in was cut off. The browser has two sessions: its cookie names the one in use, whose record names the
- * other.
+ * Impersonations, and sign-ins that end at a fixed time.
+ *
+ * The impersonator's session is set aside with its own grants. The set-aside session continues when the impersonation ends: on demand, by time, or because
+ * the sign-in was cut off. The browser has two sessions. The browser's cookie names the session in use, and the record of that session names the other
+ * session.
  */
 
 import type { Context } from 'koa';
@@ -38,9 +40,13 @@ type BegunImpersonation = Pick<SignIn, 'impersonation' | 'endsAt'> & Required<Pi
 
 export interface Impersonations {
   /**
-   * Sets the session of the impersonator aside. The browser has no session until the sign-in is complete. Undefined if the impersonator is not signed in, already
-   * impersonates somebody, or still has an open requirement, for the signed-in account or for the one that acts.
-   * @returns the session that was set aside, with the owner of the credential that its sign-in rests on, and what it `used`.
+   * Sets the session of the impersonator aside. The browser has no session until the sign-in is complete.
+   *
+   * Returns undefined if the impersonator:
+   * - is not signed in,
+   * - already impersonates a user, or
+   * - still has an open requirement, for the signed-in account or for the account that impersonates.
+   * @returns the session that was set aside, with the owner of the credential that its sign-in used, and what it `used`.
    */
   begin(
     ctx: Context,
@@ -112,12 +118,12 @@ async function begin(
   for (const account of [current, actor]) if (!(await isComplete(account, ofSession(session), client))) return undefined;
   const { lifetimes } = options;
   const end = endsAt === undefined ? epochSeconds(now()) : Math.floor(endsAt.getTime() / 1000);
-  // No use prolongs it in between, and it has to exist at the end.
+  // The record has to exist at the end of the impersonation, and no use prolongs the record before.
   const keptUntil = (sessionEnd(lifetimes, session.loginTs ?? 0, end + lifetimes.sessionIdle) + secondsAhead(now)) * 1000;
   const setAside = (current: SessionPayload): SessionPayload | undefined =>
     isSameSignIn(current, session) ? { ...current, ...present({ actsAs: name }) } : undefined;
   if (!(await changeSession(artifacts, keyOf('Session', session.uid), setAside, { keptUntil }))) return undefined;
-  // The sign-in continues in a session of its own.
+  // The sign-in continues in a separate session.
   details.session = undefined as never;
   await details.persist();
   setCookie(ctx, null);
@@ -152,14 +158,14 @@ async function endOf(parts: OidcParts, oid: string, name: string): Promise<void>
         (before, of) => notices.enqueue(before, of),
         ({ impersonation }) => impersonation === name,
       );
-    // A grant that its session does not list.
+    // Ends also a grant that its session does not list.
     else if (isOfKind(key, 'Grant') && readStored<GrantRecord>('Grant', value)?.login?.impersonation === name)
       await artifacts.commit([{ op: 'remove', key, until: expiresAt }]);
   }
   notices.release();
 }
 
-/** Returns the session of the impersonator, under a new secret. Undefined if the session has ended, or is of another browser. */
+/** Returns the session of the impersonator, under a new secret. Undefined if the session has ended, or belongs to another browser. */
 async function restored(
   { parts, provider }: ImpersonationParts,
   ctx: Pick<Context, 'headers'>,
@@ -173,7 +179,7 @@ async function restored(
   return session;
 }
 
-/** Ends the sign-in of a session with its grants, notifies its clients, and removes the record. Its cookie has no further use. */
+/** Ends the sign-in of a session with its grants, notifies its clients, and removes the record. The cookie of the session has no further use. */
 async function endFor(
   parts: OidcParts,
   { uid, exp }: OurSession,

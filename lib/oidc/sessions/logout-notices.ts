@@ -34,17 +34,17 @@ type NoticeParts = Pick<OidcParts, 'impersonationRules' | 'directory' | 'partici
 export class LogoutNotices {
   /** Id of the notices that are sent together. */
   readonly batch = randomUUID();
-  /** Notices to clients, each once. */
+  /** Notices to clients, each notice once. */
   readonly #told = new Map<string, Notice>();
   readonly #enqueued: Enqueued[] = [];
   readonly #parts: NoticeParts;
   readonly #directory: OidcParts['directory'];
-  /** Sign-ins for which participants were asked, each once. */
+  /** Sign-ins for which participants were asked, each sign-in once. */
   readonly #ended = new Map<string, EndedSignIn>();
 
   readonly #asked: ImpersonationEnding;
 
-  /** @param asked the end of an impersonation that the impersonator asked for */
+  /** @param asked the end of an impersonation, if the impersonator asked for the end */
   constructor(parts: NoticeParts, asked: ImpersonationEnding = { isAsked: false }) {
     this.#parts = parts;
     this.#directory = parts.directory;
@@ -52,11 +52,11 @@ export class LogoutNotices {
   }
 
   /**
-   * Enqueues the notices to clients of a session, before the change. A notice that is sent twice does no harm, but a missing one does.
+   * Enqueues the notices to clients of a session, before the change. A notice that is sent twice does no harm, but a missing notice does.
    * @param key of the session, if its sign-in ends.
    */
   async enqueue(session: SessionPayload, key?: ArtifactKey): Promise<void> {
-    // Recorded before the end, with the session that is set aside for it, and the one for which it is set aside.
+    // Records the end of an impersonation before it ends, for the impersonated session as well as for the session that was set aside.
     for (const name of key ? [session.impersonation, session.actsAs] : [])
       if (typeof name === 'string') await this.#parts.impersonationRules.ending(name, this.#asked);
     const fresh = noticesOf(session).filter((notice) => !this.#told.has(JSON.stringify(notice)));
@@ -111,13 +111,15 @@ function noticesOf({ grants = [], authorizations = {}, accountId, sub }: Session
   return [...new Map(notices).values()];
 }
 
-/** Sends logout tokens. Each attempt makes a new one, because a logout token is valid for two minutes. @see OpenID Connect Back-Channel Logout 1.0 §2.5 */
+/**
+ * Sends logout tokens. Each attempt makes a new token, because a logout token is valid for two minutes. @see OpenID Connect Back-Channel Logout 1.0 §2.5
+ */
 export function sendLogoutTokens(parts: OidcParts, current: () => Provider): void {
   parts.directory.deliveries.handle(KIND, async ({ data }: Delivery) => {
     const { clientId, sid, sub } = data as unknown as Notice;
     const provider = current();
     const client = (await provider.Client.find(clientId)) as (Client & { backchannelLogoutUri?: string }) | undefined;
-    // The client may have been removed, or its logout URI.
+    // The client may have been removed, or its logout URI may have been removed.
     if (!client?.backchannelLogoutUri || !clientOf(client)) return;
     const token = await logoutToken(provider, client, { sub: identifierOf(parts, client, sub), sid });
     const { status } = await parts.fetch(client.backchannelLogoutUri, {

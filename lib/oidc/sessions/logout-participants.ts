@@ -1,4 +1,7 @@
-/** Extensions that are notified of the end of sign-ins. Their notices are queued before the end. The browser visits their URLs after it. */
+/**
+ * Extensions that are notified of the end of sign-ins. The notices are queued before the end of a sign-in. The browser visits the URLs of the extensions
+ * after the end.
+ */
 
 import type { EndedSignIn, LogoutParticipant } from '../../contract/sign-in/logout-participant.js';
 import { digestOfKey } from '../../store/artifact-key.js';
@@ -26,13 +29,13 @@ export async function participantDeliveries({ participants }: Parts, ended: Ende
   return (await Promise.all(all)).flat();
 }
 
-/** Sends queued notices, including those from before the start. */
+/** Sends queued notices, including notices that were queued before the start. */
 export function sendParticipantNotices({ participants, directory }: Pick<Parts, 'participants' | 'directory'>): void {
   for (const [extension, participant] of participants())
     directory.deliveries.handle(kindOf(extension), async ({ data }) => participant.send?.(data.notice as Record<string, unknown>));
 }
 
-/** Steps of the browser after the end of the sign-in. A participant that fails is left out, because the sign-in has ended already. */
+/** Creates the steps of the browser after the end of the sign-in. A participant that fails is left out, because the sign-in has ended already. */
 export function createAfterSignOut({ participants, logger }: Parts) {
   async function asked<T>(extension: string, none: T, ask: () => T | Promise<T>): Promise<T> {
     try {

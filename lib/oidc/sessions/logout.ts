@@ -67,7 +67,7 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
     },
 
     /**
-     * Ends all grants of a session that this request ended, including those that concurrent requests added. Notifies its clients.
+     * Ends all grants of a session that this request ended, including grants that concurrent requests added. Notifies the clients of these grants.
      * @returns a function to call after all is written.
      */
     async endSession(ctx: KoaContextWithOIDC): Promise<() => void> {
@@ -82,7 +82,7 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
       return () => notices.release();
     },
 
-    /** Whether {@link endSession} has anything to do. */
+    /** Returns whether {@link endSession} has anything to do. */
     isEnding: (ctx: KoaContextWithOIDC): boolean => ending.has(ctx),
   };
 }
@@ -133,13 +133,13 @@ async function signOut(made: Logout, ctx: Context, { session: name, next }: Sign
   return onward(made, ended, notices, { target: next });
 }
 
-/** Ends the sign-ins of a session. Returns the sign-ins that this call ended, because another call may have been faster to end some. */
+/** Ends the sign-ins of a session. Returns the sign-ins that this call ended, because a concurrent call may have ended some of the sign-ins. */
 async function endAllOf({ parts }: Logout, uid: string, notices: LogoutNotices): Promise<readonly EndedSignIn[]> {
   const sessions = await endWithAside(parts.artifacts, uid, (before, key) => notices.enqueue(before, key));
   return sessions.flatMap(({ before, key }) => endedSignIn(before, key) ?? []);
 }
 
-/** Returns the URL that the browser is redirected to after sign-ins have ended. @param target @default the page that says so */
+/** Returns the URL to which the browser is redirected after sign-ins have ended. @param target @default the page that states the sign-out */
 async function onward(
   { parts, provider, afterwards, results }: Logout,
   ended: readonly EndedSignIn[],
@@ -148,7 +148,7 @@ async function onward(
 ): Promise<string> {
   const frames = [...(await notices.frames(parts.options.issuer)), ...(await afterwards.frames(ended))];
   const page = provider().urlFor('end_session_success');
-  // Continues immediately, unless the browser or the page has something to do first.
+  // Continues immediately, unless the browser has to visit a URL or the page has to wait first.
   const isTelling = target === undefined && (notices.isSending || (ended.length > 0 && parts.participants().size > 0));
   const about = { ...present({ next: target }), ...(clientId ? { clientId } : {}) };
   const plain = target ?? (clientId === undefined ? page : `${page}?${new URLSearchParams({ client_id: clientId })}`);

@@ -5,8 +5,8 @@ import type { OidcDependencies } from '../context.js';
 import { createOneTimeRecords } from './one-time-records.js';
 
 /**
- * Forms that other sites have browsers post to extensions. They are stored, and the browser is redirected to a GET, with which it sends `SameSite=Lax`
- * cookies.
+ * Creates the store of forms that other sites have browsers post to extensions. The form is stored, and the browser is redirected to a GET, because
+ * browsers send `SameSite=Lax` cookies with a GET.
  */
 export function createPostedForms(parts: Pick<OidcDependencies, 'artifacts' | 'sealer' | 'readForm' | 'options'>): PostedForms {
   const { issuer } = parts.options;

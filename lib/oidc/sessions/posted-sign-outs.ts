@@ -9,8 +9,8 @@ import { createOneTimeRecords } from './one-time-records.js';
 const parameters = ['id_token_hint', 'logout_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales'] as const;
 
 /**
- * Sign-out requests by POST. They are stored, and the browser is redirected to a GET with a one-time reference. So no ID token is in a URL, and the browser
- * sends its cookies. All checks run at the GET.
+ * Creates the store of sign-out requests by POST. The request is stored, and the browser is redirected to a GET with a one-time reference. So no ID token
+ * is in a URL, and the browser sends its cookies. All checks run at the GET.
  * @see OpenID Connect RP-Initiated Logout 1.0 §2
  */
 export function createPostedSignOuts(parts: OidcParts) {

@@ -23,7 +23,7 @@ export function sessionTtl({ options: { lifetimes }, now }: Pick<OidcParts, 'opt
   const at = epochSeconds(now());
   const left = sessionEnd(lifetimes, session.loginTs) - at;
   const untilEnd = ((session as OurSession).endsAt ?? Number.POSITIVE_INFINITY) - at;
-  // A session that ends before it is idle is stored beyond its end, because it names the session that was set aside for it.
+  // A session that ends before the session is idle is stored beyond its end, because the record names the session that was set aside.
   const idle = untilEnd <= lifetimes.sessionIdle ? Math.max(0, untilEnd) + lifetimes.sessionIdle : lifetimes.sessionIdle;
   return Math.max(1, Math.min(idle, left));
 }
@@ -37,7 +37,7 @@ export async function commitRequest(unit: UnitOfWork): Promise<void> {
   }
 }
 
-/** Announces the change of a session before it is made. */
+/** Announces the change of a session before the change is made. */
 type Announce = (before: SessionPayload, key: ArtifactKey) => Promise<void>;
 
 /** Writes and steps that belong to the change of a session. */
@@ -51,9 +51,9 @@ interface WithChange {
 }
 
 /**
- * Changes a session outside a request to oidc-provider, by compare-and-swap. `change` gets the current record, and may run again. If it returns undefined,
- * nothing is changed.
- * @returns the record before the change; undefined if the session is gone, is damaged, or was not changed.
+ * Changes a session outside a request to oidc-provider, by compare-and-swap. `change` gets the current record, and may run again. If `change` returns
+ * undefined, nothing is changed.
+ * @returns the record before the change; undefined if the session has ended, is damaged, or was not changed.
  */
 export async function changeSession(
   artifacts: ArtifactStore,
@@ -84,14 +84,14 @@ export async function changeSession(
   }
 }
 
-/** Whether the session still has the sign-in that a request found. Another sign-in, or a sign-out, may have come between. */
+/** Returns whether the session still has the sign-in that a request found. Another sign-in, or a sign-out, may have come between. */
 export const isSameSignIn = (now: SessionPayload, found: Pick<OurSession, 'accountId' | 'loginTs'>): boolean =>
   now.accountId === found.accountId && now.loginTs === found.loginTs;
 
 /**
  * Ends the sign-in of a session and all its grants. Grants that concurrent requests add are ended as well, or not written.
- * @param applies whether the current session is the one to end.
- * @returns the session before its end; undefined if there is none to end.
+ * @param applies whether the current session is the session to end.
+ * @returns the session before its end; undefined if there is no session to end.
  */
 export const endSignIn = (
   artifacts: ArtifactStore,
@@ -104,14 +104,14 @@ export const endSignIn = (
     announce,
   });
 
-/** Returns the writes that end grants. Each lasts until the grant would have ended by itself. */
+/** Returns the writes that end grants. Each tombstone lasts until the grant would have ended by itself. */
 export const removalsOf = (grants: readonly SessionGrant[]): readonly Remove[] =>
   grants.flatMap(({ grantId, exp }) => {
     const key = keyOf('Grant', grantId);
     return key ? [{ op: 'remove', key, until: exp * 1000 }] : [];
   });
 
-/** {@link endSignIn}, also for the session that was set aside for it. @returns the sessions that ended, before their end */
+/** Ends a session by {@link endSignIn}, and then the session that was set aside for it. @returns the sessions that ended, before their end */
 export async function endWithAside(
   artifacts: ArtifactStore,
   uid: string,
@@ -127,7 +127,7 @@ export async function endWithAside(
   return [{ before, key }, ...others];
 }
 
-/** The session that was set aside stays, because it replaces the ended one. */
+/** Returns the session without its sign-in. The session that was set aside stays, because it replaces the ended session. */
 function signedOut({ accountId: _, loginTs, amr, acr, authorizations, grants, ...rest }: SessionPayload): SessionPayload {
   for (const member of signInMembers) delete rest[member];
   return rest;

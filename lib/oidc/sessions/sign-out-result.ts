@@ -15,7 +15,7 @@ export interface SignOutResult {
   readonly batch: string;
   /** Frames of clients and of participants. */
   readonly frames: readonly ({ readonly uri: string } & ({ readonly clientId: string } | { readonly name: string }))[];
-  /** Ended sign-ins, for extensions to name those that did not answer. */
+  /** Ended sign-ins, so that extensions can name the participants that did not answer. */
   readonly ended: readonly EndedSignIn[];
   /** URL at which the browser continues after the page. */
   readonly next?: string;
@@ -36,7 +36,7 @@ export function createSignOutResults({ artifacts, directory, showPage }: OidcPar
     return artifact && (JSON.parse(artifact.value) as SignOutResult);
   }
 
-  /** Returns the names of those that have not accepted their notice yet, after a moment. */
+  /** Returns the names of clients and participants that have not accepted their notice yet, after a moment. */
   async function unanswered(batch: string): Promise<readonly string[]> {
     const end = nodeTime() + WAIT_MS;
     for (;;) {

@@ -15,12 +15,12 @@ import type { OidcParts } from '../context.js';
 import { createImpersonationHint } from './cookies.js';
 import { endedSignIn } from './logout-participants.js';
 
-/** Returns who impersonates whom in the browser. */
+/** Creates the look-up of the impersonator and the impersonated user in the browser. */
 export function createCurrentImpersonation({ options, directory, endImpersonationAt }: OidcParts, provider: () => Provider) {
   const hint = createImpersonationHint(options);
   return async (ctx: Context): Promise<CurrentImpersonation | undefined> => {
     if (!hint.isSet(ctx)) return undefined;
-    // A request to oidc-provider has loaded the session already. That session may have replaced one that had ended.
+    // A request to oidc-provider has loaded the session already. The loaded session may have replaced a session that had ended.
     const { session } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
     const { accountId, act } = (session ?? (await provider().Session.get(ctx))) as OurSession;
     const [account, actor] = await Promise.all([accountId, act?.oid].map((oid) => oid && directory.accounts.findByOid(oid)));
@@ -29,7 +29,7 @@ export function createCurrentImpersonation({ options, directory, endImpersonatio
   };
 }
 
-/** Returns the session of the browser with its account, if somebody is signed in and the sign-in is usable. */
+/** Returns the session of the browser with its account, if a user is signed in and the sign-in is usable. */
 async function usableSession(parts: OidcParts, provider: Provider, ctx: Context) {
   const session = (await provider.Session.get(ctx)) as OurSession;
   const { accountId: oid, uid, loginTs } = session;
@@ -41,9 +41,9 @@ async function usableSession(parts: OidcParts, provider: Provider, ctx: Context)
 }
 
 /**
- * Returns the sign-in of the browser if it is usable and complete. A sign-in that waits for a second factor, or for a requirement of the host, does not
- * count.
- * @param clientId the application that the person signs in to. @default the service itself
+ * Returns the sign-in of the browser if the sign-in is usable and complete. A sign-in that waits for a second factor, or for a requirement of the host,
+ * does not count.
+ * @param clientId the client that the user signs in to. @default the service itself
  */
 export function createSignedIn(parts: OidcParts, provider: () => Provider, isComplete: IsComplete) {
   const find = createFindRecord(parts);
@@ -74,8 +74,8 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
 }
 
 /**
- * Returns a name that is unique to the browser's sign-in and changes when the sign-in becomes complete. Returns the empty text if nobody is signed in, or if the
- * sign-in is no longer usable. If the state is unknown, each call returns another name.
+ * Returns a name that is unique to the browser's sign-in and changes when the sign-in becomes complete. Returns the empty text if nobody is signed in, or
+ * if the sign-in is no longer usable. If the state is unknown, each call returns another name.
  */
 export const createSignInState =
   (parts: OidcParts, provider: () => Provider, isComplete: IsComplete) =>
@@ -98,7 +98,7 @@ export const createSignInToEnd =
     return ended && { ...ended, ...present({ impersonation }) };
   };
 
-/** Middleware that refuses a browser in which somebody is impersonated. */
+/** Creates the middleware that refuses a browser with an impersonation. */
 export const createInPerson =
   ({ showPage }: Pick<OidcParts, 'showPage'>, toEnd: ReturnType<typeof createSignInToEnd>): Middleware =>
   async (ctx, next) => {

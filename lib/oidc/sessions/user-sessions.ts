@@ -46,7 +46,7 @@ interface Records {
 }
 
 /**
- * Whether a sign-in of the account has ended for good.
+ * Returns whether a sign-in of the account has ended for good.
  * @param signIn the session, or the login of a grant, which names its owner
  * @param session the name of the session
  */
@@ -57,8 +57,8 @@ const isOver = (account: Account | undefined, authTime = 0, signIn: object | und
 const PAGE = 100;
 
 /**
- * Lists and ends sessions. It is also notified of sign-ins that the directory revoked. Their sessions and grants are removed here, after the notices to
- * their clients are queued.
+ * Creates the service that lists and ends sessions. The directory notifies the service of revoked sign-ins. The service removes the sessions and grants of
+ * these sign-ins after the notices to their clients are queued.
  */
 export function createUserSessions(parts: OidcParts): Sessions {
   const { directory } = parts;
@@ -139,7 +139,7 @@ async function exported(parts: OidcParts, userId: string): Promise<object> {
   };
 }
 
-/** {@link endOfAccount}, also for the accounts that its credential signs in to. */
+/** Ends the sign-ins of an account by {@link endOfAccount}, and of the accounts that its credential signs in to. */
 async function endOf(parts: OidcParts, oid: string): Promise<void> {
   const account = await endOfAccount(parts, oid);
   if (!account?.person.user.isParent) return;
@@ -147,11 +147,11 @@ async function endOf(parts: OidcParts, oid: string): Promise<void> {
     if (child.person.user.id !== oid) await endOfAccount(parts, child.person.user.id);
 }
 
-/** Ends the revoked sessions and grants of an account, or all of them if the account is gone. Removes damaged ones. */
+/** Ends the revoked sessions and grants of an account, or all of them if the account was removed. Removes damaged records. */
 async function endOfAccount(parts: OidcParts, oid: string): Promise<Account | undefined> {
   const { artifacts, directory } = parts;
   const { sessions, grants, others, damaged } = await recordsOf(parts, oid);
-  // Read after the list, because the user may have been enabled, and have signed in, while the store was slow.
+  // Reads the account after the list, because the user may have been enabled, and have signed in, while the store was slow.
   const account = await directory.accounts.findByOid(oid);
   const notices = new LogoutNotices(parts);
   for (const { key } of sessions) {
@@ -203,7 +203,7 @@ const withSharedTime = <A extends Ending>({ now }: OidcParts, artifact: A): A =>
   expiresAt: inSharedTime(artifact.expiresAt / 1000, now) * 1000,
 });
 
-/** The id names a session for administrators. It is not a credential. */
+/** Returns a session in the form for administrators. The id names the session, but is not a credential. */
 const described = ({ key, expiresAt, session: { loginTs = 0, amr, idp, grants = [], act, endsAt } }: Found): UserSession => ({
   id: digestOfKey(key),
   signedInAt: new Date(loginTs * 1000),
