@@ -3,22 +3,26 @@
 export interface AcrValues {
   /** The sign-in method to use. */
   readonly idp?: string;
-  /** The tenant that the user must belong to. Every path that issues a token enforces it. The empty string is a tenant that nobody belongs to. */
+  /** The tenant that the user must belong to. Every path that issues a token enforces the tenant. No user belongs to the tenant of the empty string. */
   readonly tenant?: string;
   /** Whether the request requires a second factor. */
   readonly mfa: boolean;
-  /** Whether the request prefers a second factor and accepts a password alone. A user who has a factor is asked for it. Never true with {@link mfa}. */
+  /**
+   * Whether the request prefers a second factor and accepts a password alone. A user who has a second factor is asked for it. Never true together with
+   * {@link mfa}.
+   */
   readonly prefersMfa: boolean;
   /** True, or the id of the user to impersonate. */
   readonly impersonate: boolean | string;
 }
 
 /**
- * Parses space-separated `name:value` pairs; unknown names are ignored. `mfa` and `mfa:<anything but false>` mean the same, likewise `impersonate`.
- * Bare `mfa` and bare `pwd` in one request are levels in the client's order of preference, and no requirement: `mfa pwd` prefers a second factor, and
- * `pwd mfa` does not ask for one.
- * Of a repeated name, the first value counts. A requirement counts if any of the values requires it: `tenant` without a value, or with several, is the
- * empty tenant, which nobody belongs to.
+ * Parses space-separated `name:value` pairs. Unknown names are ignored. `mfa` and `mfa:<any value except false>` mean the same. `impersonate` is parsed in
+ * the same way.
+ * If one request has both bare `mfa` and bare `pwd`, they are levels in the client's order of preference, and no requirement. `mfa pwd` prefers a second
+ * factor. `pwd mfa` does not request a second factor.
+ * If a name is repeated, the first value counts. A requirement counts if any of the values requires it. `tenant` without a value, or with several values, is
+ * the empty tenant, to which no user belongs.
  * @see OpenID Connect Core §3.1.2.1
  * @example
  * ```ts
@@ -64,7 +68,8 @@ export interface RequestedAcr extends AcrValues {
 
 /**
  * Parses `acr_values` and an essential `acr` of `claims`. An essential `acr` that lists `mfa` without `pwd` makes a second factor a condition, as `mfa` in
- * `acr_values` does. oidc-provider drops this `acr` if the request has `acr_values` too, and drops `claims` while the feature `claimsParameter` is off.
+ * `acr_values` does. oidc-provider drops this `acr` if the request also has `acr_values`. oidc-provider drops `claims` while the feature `claimsParameter` is
+ * off.
  * @see OpenID Connect Core §5.5.1.1
  * @example
  * ```ts
@@ -96,8 +101,8 @@ function essentialLevels(claims: string): readonly unknown[] | undefined {
 }
 
 /**
- * Levels of `acr`, the strongest first. Each is the member of `amr` that proves it. A sign-in that reached none has no `acr`, because the level of an
- * external proof (`external`) is unknown.
+ * Levels of `acr`, the strongest first. Each level is the member of `amr` that proves it. A sign-in that reached no level has no `acr`, because the level
+ * of an external proof (`external`) is unknown.
  * @see OpenID Connect Core §2
  */
 const acrLevels: readonly string[] = ['mfa', 'pwd'];

@@ -5,10 +5,10 @@ import { nearestName } from './nearest-name.js';
 /** A path in the options: property names and array positions. */
 export type OptionPath = readonly (string | number)[];
 
-/** Problems that the composition root finds, because only the composition root knows all readers of an option. */
+/** Problems that only the composition root can find, because it alone knows all readers of an option. */
 export interface FoundProblems {
   readonly invalid?: readonly ConfigProblem[];
-  /** Parts that claim the same thing. */
+  /** Parts that claim the same name. */
   readonly conflicts?: readonly ConfigProblem[];
 }
 
@@ -35,7 +35,7 @@ export function formatPath(path: OptionPath): string {
 export const valueAt = (value: unknown, path: OptionPath): unknown =>
   path.reduce<unknown>((inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined), value);
 
-/** Whether the value is an object and no list. */
+/** Returns whether the value is an object and not a list. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -2,9 +2,9 @@
 
 /** Status and description of an error code. */
 export interface ErrorEntry {
-  /** HTTP status when the error reaches a caller. */
+  /** HTTP status of the answer. */
   readonly status: number;
-  /** Description for the caller: what is wrong, and what to do about it. */
+  /** Description for the receiver of the answer: what is wrong, and what to do about it. */
   readonly description: string;
 }
 
@@ -121,7 +121,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** An error with a stable `code`. `details` are for the caller and hold no secrets. `cause` is for logs only. */
+/** An error with a stable `code`. `details` are for the receiver of the answer and hold no secrets. `cause` is for logs only. */
 export class IdpError extends Error {
   override readonly name: string = 'IdpError';
   readonly status: number;
@@ -137,12 +137,12 @@ export class IdpError extends Error {
     this.status = status;
   }
 
-  /** Whether the error is an `IdpError`, with one of the codes if there are any. */
+  /** Returns whether the error is an `IdpError`. If codes are given, the error must have one of the codes. */
   static is(error: unknown, ...codes: readonly ErrorCode[]): error is IdpError {
     return error instanceof IdpError && codes.includes(error.code);
   }
 
-  /** Returns a function for `catch`, which returns undefined for an error with one of the codes. @throws every other error. */
+  /** Returns a function for `catch`. The function returns undefined for an error with one of the codes. @throws every other error. */
   static unless(...codes: readonly ErrorCode[]): (error: unknown) => undefined {
     return (error) => {
       if (!IdpError.is(error, ...codes)) throw error;
@@ -151,16 +151,16 @@ export class IdpError extends Error {
   }
 }
 
-/** Makes errors with an extension's own codes. */
+/** Creates errors with an extension's own codes. */
 export interface ExtensionErrors<Code extends string> {
-  /** Returns an error to throw. `details` are for the caller and hold no secrets. `cause` is for logs only. */
+  /** Returns an error to throw. `details` are for the receiver of the answer and hold no secrets. `cause` is for logs only. */
   (code: Code, details?: Readonly<Record<string, unknown>>, options?: ErrorOptions): IdpError;
   /** Value for `errorCodes` of the extension. */
   readonly codes: Readonly<Record<Code, ErrorEntry>>;
 }
 
 /**
- * Adds codes to the table of errors: an error of one is answered as those of the service are.
+ * Adds codes to the table of errors. An error with such a code is answered in the same way as an error of the service.
  * @example
  * ```ts
  * import { defineErrors, type Extension } from 'tenant-idp/extension';
@@ -185,8 +185,8 @@ export function defineErrors<Code extends string>(codes: Readonly<Record<Code, E
 }
 
 /**
- * A part that a request needs is unavailable. The caller gets the same answer for each outage, and never a wrong answer. Koa and oidc-provider read these
- * members of errors. @see RFC 6749 §4.1.2.1
+ * A part that a request needs is unavailable. Every outage gets the same answer, and the answer is never wrong. Koa and oidc-provider read these members of
+ * errors. @see RFC 6749 §4.1.2.1
  */
 export class UnavailableError extends IdpError {
   override readonly name = 'UnavailableError';
@@ -207,8 +207,8 @@ export class UnavailableError extends IdpError {
 }
 
 /**
- * Whether an outage or an overload was logged where it was detected. Requests that fail because of it are not logged again. An error with status 503 of an
- * extension has not been logged.
+ * Returns whether the outage or the overload behind an error was already logged, at the place of its detection. Requests that fail because of this outage
+ * or overload are not logged again. An error with status 503 of an extension has not been logged.
  */
 export const isToldAlready = (error: unknown): boolean =>
   error instanceof IdpError && error.status === 503 && Object.hasOwn(errorTable, error.code);
@@ -216,14 +216,14 @@ export const isToldAlready = (error: unknown): boolean =>
 /** Members of an error of Node that name an address that could not be reached. */
 const reached = ['code', 'syscall', 'address', 'port', 'hostname'] as const;
 
-/** Returns the error of an outage with a stack of one line, because the stack says nothing about the outage. */
+/** Returns the error of an outage with a stack of one line, because the stack does not help to explain the outage. */
 export function outageOf(cause: unknown): Error {
   const { name, message } = cause instanceof Error ? cause : new Error(String(cause));
   const outage = new Error(message);
   outage.name = name;
   outage.stack = `${name}: ${message}`;
   for (const member of reached) {
-    // Reads own members only, because the members of a DOMException are getters of its class, which throw here.
+    // Reads own members only. The members of a DOMException are getters of its class, and these getters throw here.
     const value = Object.getOwnPropertyDescriptor(cause ?? {}, member)?.value as unknown;
     if (value !== undefined) Object.assign(outage, { [member]: value });
   }
@@ -233,8 +233,8 @@ export function outageOf(cause: unknown): Error {
 const deepest = (cause: unknown): unknown => (cause instanceof Error && cause.cause instanceof Error ? deepest(cause.cause) : cause);
 
 /**
- * A store was unavailable when the service started. The answer of the store is the `cause`. The message does not repeat it, because it may contain a
- * secret.
+ * A store was unavailable when the service started. The error of the store is the `cause`. The message does not repeat the cause, because the cause may
+ * contain a secret.
  */
 export class StoreAwayError extends IdpError {
   override readonly name = 'StoreAwayError';
@@ -254,7 +254,7 @@ export interface ConfigProblem {
   /** Path in the options, as a developer would write it: `cookies.keys[0]`. */
   readonly path: string;
   readonly expected: string;
-  /** The value, shortened. `[redacted]` if it may be secret. Absent if there is none. */
+  /** The value, shortened. `[redacted]` if the value may be secret. Absent if there is no value. */
   readonly received?: string;
   readonly didYouMean?: string;
 }

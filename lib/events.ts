@@ -1,12 +1,17 @@
-/** Events of the service, as listeners in the process get them. Names are the service specification's. */
+/** Events of the service, as listeners in the host's program get them. Names are the service specification's. */
 
 /**
- * Cause of the end: the impersonator, the time, an administrator, a sign-out, a sign-in or permission that the impersonator lost, or a change of the user,
- * who was disabled, was erased, or got a permission with which nobody may be impersonated.
+ * Cause of the end of an impersonation:
+ * - `operator`: the impersonator ended the impersonation.
+ * - `time`: the time of the impersonation was up.
+ * - `administrator`: an administrator ended the impersonation.
+ * - `sign-out`: the impersonator or the user was signed out.
+ * - `permission`: the impersonator lost the sign-in or the permission.
+ * - `target`: the user was disabled, was erased, or got a permission with which nobody may be impersonated.
  */
 export type ImpersonationEnd = 'operator' | 'time' | 'administrator' | 'sign-out' | 'permission' | 'target';
 
-/** Data of each event, by type. Extensions add their own by declaration merging. */
+/** Data of each event, by type. Extensions add the data of their events by declaration merging. */
 export interface EventMap {
   UserClaimAdded: { readonly AggregateId: string; readonly ClaimType: string; readonly ClaimValue: string };
   UserClaimRemoved: { readonly AggregateId: string; readonly ClaimType: string; readonly ClaimValue: string };
@@ -34,7 +39,7 @@ export interface EventMap {
   UserActivated: { readonly AggregateId: string };
   /** Every sign-in and token of the user before this moment is revoked. */
   UserSignedOut: { readonly AggregateId: string };
-  /** An authorized caller had a reset link mailed to the user. */
+  /** An authorized client or administrator had a reset link mailed to the user. */
   UserPasswordResetRequested: { readonly AggregateId: string };
   /** The password of the user was changed. */
   UserPasswordChanged: { readonly AggregateId: string };
@@ -67,7 +72,7 @@ export interface EventMap {
   ConnectionCreated: { readonly AggregateId: string };
   ConnectionUpdated: { readonly AggregateId: string };
   ConnectionRemoved: { readonly AggregateId: string };
-  /** A connection got a new client secret, or a new key. */
+  /** A connection got a new client secret, or a new signing key. */
   ConnectionSecretAdded: { readonly AggregateId: string };
   WebhookCreated: { readonly AggregateId: string };
   WebhookUpdated: { readonly AggregateId: string };
@@ -107,7 +112,7 @@ export interface EventMap {
     readonly EndedAt: string;
     readonly EndedBy: ImpersonationEnd;
   };
-  /** A limit of wrong codes of the user's second factor was reached, so somebody may know the password. At most once a day. */
+  /** A limit of wrong codes of the user's second factor was reached, so another person may know the password. Raised at most once a day. */
   FactorCodesGuessed: { readonly AggregateId: string };
   /** The counter of a passkey decreased, so the passkey may have been copied. The sign-in was refused. */
   PasskeyCounterWentBack: { readonly AggregateId: string; readonly FactorId: string };
@@ -116,8 +121,11 @@ export interface EventMap {
   /** The user approved an authentication request. The client can get tokens. */
   BackchannelAuthenticationApproved: { readonly AggregateId: string; readonly RequestId: string; readonly ClientId: string };
   /**
-   * An authentication request was denied. `Reason`: the user `declined`; the user does not recognise it (`unrecognised`); the `host` denied it; or it was
-   * `replaced` by a newer request of the same client.
+   * An authentication request was denied. `Reason` is one of:
+   * - `declined`: the user declined.
+   * - `unrecognised`: the user does not recognise the request.
+   * - `host`: the host denied the request.
+   * - `replaced`: the same client sent a newer request.
    */
   BackchannelAuthenticationDenied: {
     readonly AggregateId: string;
@@ -126,8 +134,8 @@ export interface EventMap {
     readonly Reason: 'declined' | 'unrecognised' | 'host' | 'replaced';
   };
   /**
-   * A refresh token was replayed after it was replaced, so two parties may have it. Every token of its grant was revoked. `SessionId` is the `sid` of the
-   * client's ID tokens, `SpentAt` the time of the first use (ISO 8601).
+   * A refresh token was replayed after it was replaced, so two parties may have the refresh token. Every token of the grant was revoked. `SessionId` is the
+   * `sid` of the client's ID tokens. `SpentAt` is the time of the first use (ISO 8601).
    * @see RFC 9700 §4.14.2
    */
   RefreshTokenReplayed: {
@@ -137,8 +145,8 @@ export interface EventMap {
     readonly SpentAt: string;
   };
   /**
-   * A refresh token that had just been replaced was sent again from another address and another user agent. The service answered it, because it may be a
-   * retry. There is one event for each token. `SessionId` and `SpentAt` as above.
+   * A refresh token that had just been replaced was sent again from another address and another user agent. The service answered the request, because the
+   * request may be a retry. There is one event for each token. `SessionId` and `SpentAt` are as in `RefreshTokenReplayed`.
    */
   RefreshTokenRetriedElsewhere: {
     readonly AggregateId: string;
@@ -146,7 +154,10 @@ export interface EventMap {
     readonly SessionId?: string;
     readonly SpentAt: string;
   };
-  /** A signing key replaced another key of its algorithm. That key is `retiring` and still verifies, or was `removed` and does not. Ids are `kid`s. */
+  /**
+   * A signing key replaced another signing key of its algorithm. The replaced key is `retiring` and still verifies, or was `removed` and no longer
+   * verifies. Ids are `kid`s.
+   */
   KeyRotated: {
     readonly AggregateId: string;
     readonly Algorithm: string;
@@ -157,7 +168,7 @@ export interface EventMap {
 
 export type EventName = keyof EventMap;
 
-/** Events that `lib` itself raises. Extensions declare theirs in `events`. */
+/** Events that `lib` itself raises. Extensions declare their events in `events`. */
 export const eventNames = [
   'UserClaimAdded',
   'UserClaimRemoved',
@@ -222,22 +233,22 @@ export interface Attribution {
   readonly actor?: string;
   /** The impersonator: `user:<oid>`. */
   readonly act?: string;
-  /** Id of the request, as in the log and in its answer: 1 to 256 printable characters. */
+  /** Id of the request, as in the log and in the answer: 1 to 256 printable characters. */
   readonly requestId?: string;
   /** Client of the invitation that led to the change. @see service specification, Events 2 */
   readonly metadata?: EventMetadata;
-  /** The request, if it may be run again. It is not a part of events. */
+  /** The request, if the request may be run again. The member is not a part of events. */
   readonly once?: WriteOnce;
 }
 
 /**
- * A request that may be run again, because the store made a write and the answer was lost. A run makes only those writes with events that no earlier run
+ * A request that may be run again, because the store made a write and the answer was lost. A run makes only the writes with events that no earlier run
  * made. Each run is its own object, and makes its writes in the same order.
  */
 export interface WriteOnce {
   /** Id that is the same in each run of the request, and in no other request. */
   readonly id: string;
-  /** Whether there was an earlier run. */
+  /** Whether the request was run before. */
   readonly isRetry: boolean;
 }
 
@@ -254,18 +265,18 @@ export interface IdpEvent<Name extends EventName = EventName> {
   /** The issuer. */
   readonly source: string;
   readonly type: Name;
-  /** ISO 8601. */
+  /** Time of the event, in ISO 8601. */
   readonly time: string;
   /** Id of the aggregate. */
   readonly subject: string;
   readonly tid?: string;
-  /** Actor of the change. Absent if the service made it, or if the host did not name an actor. */
+  /** Actor of the change. Absent if the service made the change, or if the host did not name an actor. */
   readonly actor?: string;
-  /** The impersonator who acted as the actor. */
+  /** The impersonator who acted in the name of the actor. */
   readonly act?: string;
   /** Id of the request that made the change. */
   readonly requestid?: string;
-  /** Position in the one order of all events: 16 digits, one more with each event, so that texts sort as numbers do. */
+  /** Position in the one order of all events: 16 digits, one more with each event. The text sorts as the number does. */
   readonly sequence: string;
   readonly data: EventMap[Name] & { readonly metadata?: EventMetadata };
 }

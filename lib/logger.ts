@@ -4,7 +4,7 @@ export interface LogFields {
   readonly [name: string]: unknown;
 }
 
-/** A logger, such as `console` or pino. A line is its fields, then a message whose text never varies. */
+/** A logger, such as `console` or pino. A line has fields, then a message whose text never varies. */
 export interface Logger {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;
@@ -25,8 +25,8 @@ export const warningsToConsole: Logger = {
 const shownFields = (fields: LogFields): readonly LogFields[] => (Object.keys(fields).length > 0 ? [fields] : []);
 
 /**
- * Returns a logger that logs only those members of an error that say what went wrong. Drivers and clients attach commands, records and requests, which must
- * not be logged.
+ * Returns a logger that logs only members of an error that explain the error. Drivers and clients attach commands, records and requests, which must not be
+ * logged.
  */
 export function withBareErrors(logger: Logger): Logger {
   const fieldsOf = (fields: LogFields): LogFields => ('err' in fields ? { ...fields, err: bareError(fields.err) } : fields);
@@ -38,7 +38,7 @@ export function withBareErrors(logger: Logger): Logger {
   };
 }
 
-/** Members that say what went wrong, of errors of the service, oidc-provider and Node. */
+/** Members that explain an error of the service, oidc-provider or Node. */
 const told = ['code', 'status', 'details', 'error', 'error_description', 'error_detail', 'syscall', 'address', 'port', 'hostname'];
 
 /** Maximum depth of causes that are logged. */
@@ -53,7 +53,7 @@ const comparable: ReadonlySet<unknown> = new Set(['issuer', 'iss', 'aud', 'azp',
 const shown = (value: unknown): string => (value === undefined || value === null ? 'nothing' : JSON.stringify(value).slice(0, 200));
 
 /**
- * Returns the name and both values of a comparison that failed in a client library. Such a library throws an error whose deepest cause is a plain object with
+ * Returns the name and both values of a comparison that failed in a client library. The library throws an error whose deepest cause is a plain object with
  * these values. Undefined for any other error.
  * @example
  * ```ts
@@ -75,7 +75,10 @@ export function mismatchIn(error: unknown): string | undefined {
   return oneLine(`${name}: expected ${shown(cause.expected)}, got ${shown(found)}`);
 }
 
-/** Returns a text for a plain object that was thrown. Without a comparison, only names of members are logged, because values may be records or tokens. */
+/**
+ * Returns a text for a plain object that was thrown. If the object has no comparison, only names of members are logged, because values may be records or
+ * tokens.
+ */
 const plainCause = (cause: object): string =>
   mismatchIn(cause) ?? oneLine(`an object with ${Object.keys(cause).slice(0, 10).join(', ').slice(0, 200) || 'no members'}`);
 
@@ -86,7 +89,7 @@ function bareError(error: unknown, depth = 0): unknown {
   const set = (name: string, value: unknown, enumerable = false) =>
     Object.defineProperty(bare, name, { value, enumerable, configurable: true, writable: true });
   set('stack', error.stack?.replace(error.message, message));
-  // A logger that reads members of a DOMException's prototype would throw, because its getters throw on every other object.
+  // A logger that reads members of a DOMException's prototype would throw, because the getters of the prototype throw on every other object.
   const isForeign = error instanceof DOMException;
   if (!isForeign) Object.setPrototypeOf(bare, Object.getPrototypeOf(error) as object);
   if (isForeign || Object.hasOwn(error, 'name')) set('name', error.name);

@@ -8,7 +8,7 @@ export const interactionsPath = ({ paths }: Paths): string => `${paths.own}/inte
 /** Returns the path of the pages of one sign-in. */
 export const interactionPath = (options: Paths, uid: string): string => `${interactionsPath(options)}/${uid}`;
 
-/** Form of an id that oidc-provider's nanoid makes. Nothing else of a path is used. */
+/** Form of an id that oidc-provider's nanoid creates. No other part of a path is used. */
 const uidPattern = /^[\w-]{43}$/;
 
 export const isInteractionUid = (uid: unknown): uid is string => typeof uid === 'string' && uidPattern.test(uid);

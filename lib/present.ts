@@ -1,4 +1,4 @@
-/** Members of `T` that may be undefined. In the result they are optional, and absent instead of undefined. */
+/** Members of `T` that may be undefined. In the result, these members are optional, and absent instead of undefined. */
 type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };

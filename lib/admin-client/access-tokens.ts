@@ -1,4 +1,4 @@
-/** Access tokens of the client itself, each used until shortly before it expires. @see RFC 6749 §4.4 */
+/** Access tokens of the client itself. Each token is used until shortly before it expires. @see RFC 6749 §4.4 */
 import { adminApiError, refusalOf } from './admin-api-error.js';
 
 /** Seconds before its expiry at which a token is replaced, because requests take time and clocks differ. */
@@ -22,7 +22,7 @@ export interface AccessTokensOptions {
 
 interface Kept {
   readonly token: string;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch until which the token is used. */
   readonly usableUntil: number;
 }
 

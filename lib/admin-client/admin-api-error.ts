@@ -29,7 +29,7 @@ export interface AdminApiError extends Error {
 }
 
 /**
- * Whether something that was thrown is an {@link AdminApiError}.
+ * Returns whether a thrown value is an {@link AdminApiError}.
  * @example
  * ```ts
  * import { type AdminClient, isAdminApiError } from 'tenant-idp/admin-client';

@@ -7,9 +7,9 @@ import type { Operations } from './operations.js';
 export type Route = keyof Operations;
 
 export interface RequestOptions {
-  /** The `ETag` of the record. A change is refused with `precondition_failed` if the record has another state now. */
+  /** The `ETag` of the record. If the record now has another state, a change is refused with `precondition_failed`. */
   readonly ifMatch?: string;
-  /** Idempotency key of a POST. The service runs requests with the same key once within 24 hours. @default a new key for each call */
+  /** Idempotency key of a POST. If several requests have the same key, the service runs one of them within 24 hours. @default a new key for each call */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
 }
@@ -52,9 +52,9 @@ export interface AdminClientOptions {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Scopes of the admin API that tokens are requested with, such as `idp.persons:write`. A scope that is not requested is not granted. */
+  /** Scopes of the admin API that tokens are requested with, such as `idp.persons:write`. The tokens have no other scopes. */
   readonly scopes: readonly string[];
-  /** Attempts after the first one, for requests that can be retried. @default 3 */
+  /** Maximum number of retries, for requests that can be retried. @default 3 */
   readonly retries?: number;
   /** Maximum milliseconds of an attempt. @default 30_000 */
   readonly timeout?: number;
@@ -149,7 +149,7 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
         const page = { ...given, query: { ...given?.query, ...(after !== undefined && { after }) } };
         const { items, next } = (await exchange(route, page)).answer as { readonly items: readonly never[]; readonly next?: string };
         yield* items;
-        // The feed of events always has a next page: the place to continue when there are more events.
+        // The feed of events always has a next page, which is the position at which to continue when there are more events.
         if (next === undefined || next === after) return;
         after = next;
       }
@@ -165,10 +165,13 @@ const repeatable: ReadonlySet<string> = new Set(['GET', 'PUT', 'POST']);
 
 /** Milliseconds before the second attempt. Doubles for each further attempt. */
 const FIRST_WAIT_MS = 200;
-/** Maximum seconds of `Retry-After` that the client waits. The caller decides about longer times. */
+/** Maximum seconds of `Retry-After` that the client waits. The program that uses the client decides about longer times. */
 const LONGEST_WAIT_SECONDS = 60;
 
-/** Retries requests that the service did not process, or may process twice. @param isRepeatable whether processing the request twice does no harm. */
+/**
+ * Retries requests that the service did not process, or that the service may process twice. @param isRepeatable whether processing the request twice does
+ * no harm.
+ */
 async function withRetries<T>(most: number, isRepeatable: boolean, attempt: () => Promise<T>): Promise<T> {
   for (let count = 0; ; count += 1) {
     try {
@@ -189,7 +192,7 @@ const mayPass = ({ status, code }: AdminApiError): boolean =>
   code === 'unreachable' || code === 'idempotency_in_progress' || status === 502 || status === 503 || status === 504;
 
 function segmentOf(name: string, value: string | undefined): string {
-  // `URL` would make another path of these values.
+  // `URL` would change the path for these values.
   if (value === undefined || value === '' || value === '.' || value === '..') throw new TypeError(`params.${name} is not an id`);
   return encodeURIComponent(value);
 }
@@ -212,7 +215,7 @@ async function readAnswer(response: Response, route: string): Promise<AdminExcha
   };
 }
 
-/** Returns a function that calls `ask` once and returns its result each time. A failure is not stored. */
+/** Returns a function that calls `ask` once and returns the result each time. A failure is not stored. */
 function once<T>(ask: () => Promise<T>): () => Promise<T> {
   let asked: Promise<T> | undefined;
   return () => {

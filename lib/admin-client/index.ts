@@ -1,9 +1,9 @@
 /**
- * The client of the admin API: the door `tenant-idp/admin-client`, for programs in which the service does not run.
+ * The client of the admin API: the entry point `tenant-idp/admin-client`, for programs in which the service does not run.
  *
- * `operations` is written from the OpenAPI document by `npm run admin-client`, with `openapi-typescript`. `client` types requests by it, and sends again what
- * is safe to send again. A request gets an access token by client credentials (`access-tokens`), and a refusal becomes an error with the code of its problem
- * details (`admin-api-error`).
+ * `npm run admin-client` writes `operations` from the OpenAPI document, with `openapi-typescript`. `client` types requests by these operations, and retries
+ * requests that can safely be retried. `access-tokens` gets access tokens by client credentials. `admin-api-error` turns a refusal into an error with the
+ * code of the problem details.
  */
 export { type AdminApiError, isAdminApiError, type Problem } from './admin-api-error.js';
 export {

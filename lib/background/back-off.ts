@@ -1,7 +1,7 @@
-/** Seconds before the second attempt, the third …: about eight hours in all. */
+/** Seconds before the second attempt, the third attempt, and so on: about eight hours in all. */
 const RETRY_SECONDS: readonly number[] = [5, 30, 120, 600, 3_600, 21_600];
 
-/** Returns a time within a quarter of the given one, so that work that failed at the same time is not retried at the same time. */
+/** Returns a time within a quarter of the given time. Work that failed at the same time is then not retried at the same time. */
 export const withJitter = (time: number): number => time * (0.75 + Math.random() / 2);
 
 /**
@@ -21,6 +21,6 @@ export function retryAfterMs(failures: number, seconds: readonly number[] = RETR
   return wait === undefined ? undefined : withJitter(wait * 1000);
 }
 
-/** Returns milliseconds that double with each failure in a row, up to a bound. */
+/** Returns milliseconds that double with each consecutive failure, up to a maximum. */
 export const doubledWait = (first: number, failures: number, most: number): number =>
   withJitter(Math.min(first * 2 ** Math.max(failures - 1, 0), Math.max(first, most)));

@@ -1,9 +1,10 @@
 /**
- * Background work: what the service does without a request. It dispatches events, sends deliveries, removes, sweeps, rotates keys, and runs jobs of extensions.
+ * Background work: what the service does without a request. The service dispatches events, sends deliveries, removes records, sweeps expired rows, rotates
+ * signing keys, and runs jobs of extensions.
  *
- * `rounds` is the one engine for all of it. The work comes round after an interval, or at a nudge, on one node at a time where it has a lease (`tenure`).
- * Single rows may be worked on beside the rounds (`row-attempts`). What fails is tried again later each time (`back-off`), and is told of once: in the log
- * when it begins to fail, in `health()` until it succeeds.
+ * `rounds` is the one engine for all background work. A round starts after an interval, or at a nudge. If the work has a lease (`tenure`), it runs on one
+ * node at a time. Single rows may be worked on outside the rounds (`row-attempts`). Failed work is retried, with a longer wait each time (`back-off`). A
+ * failure is logged once, when the work begins to fail. `health()` names the failure until the work succeeds.
  */
 import type { Awaitable } from '../awaitable.js';
 import { isToldAlready } from '../errors.js';
@@ -15,12 +16,12 @@ import { LEASE_MS, type Lease, Tenure } from './tenure.js';
 
 /** Attempts at single rows, outside the rounds. */
 export interface Attempts {
-  /** Whether this node may work on the row: no work on it runs here, and it is not set aside. */
+  /** Returns whether this node may work on the row. False while this node works on the row, and while the row is set aside. */
   isReady(row: WorkedRow): boolean;
-  /** Whether the maximum of concurrent rows is reached. */
+  /** Returns whether the maximum of concurrent rows is reached. */
   isFull(): boolean;
   /**
-   * Starts work on a row that is ready, as soon as there is room. A row whose work rejects is set aside for longer each time.
+   * Starts work on a row that is ready, as soon as there is room. If the work rejects, the row is set aside for longer each time.
    * @param work may return how long to set the row aside, although nothing failed
    * @returns whether the work started
    */
@@ -30,7 +31,7 @@ export interface Attempts {
 }
 
 export interface Round extends Attempts {
-  /** Aborted when the service closes, or when another node may have the lease. */
+  /** Signal that is aborted when the service closes, or when another node may have the lease. */
   readonly signal: AbortSignal;
   /** Renews the lease if it is due. Returns false if the round has to end, because the service closes or another node has the lease. */
   goesOn(): Promise<boolean>;
@@ -39,7 +40,7 @@ export interface Round extends Attempts {
 export interface RoundsOptions {
   /** Name of the work in `health()`. */
   readonly name: string;
-  /** Milliseconds from the end of a round to the next one. */
+  /** Milliseconds from the end of a round to the next round. */
   readonly every: number;
   /** Milliseconds from the start to the first round. @default 0 */
   readonly first?: number;
@@ -47,30 +48,32 @@ export interface RoundsOptions {
   readonly lease?: Lease;
   /** Milliseconds of the lease. @default one and a half intervals, so that one node does all rounds, and at least ten seconds */
   readonly leaseMs?: number;
-  /** Whether there is any work. Called before the lease is taken. @default yes */
+  /** Returns whether there is any work. Called before the lease is taken. @default yes */
   readonly isDue?: () => Awaitable<boolean>;
   /** Runs one round. @returns milliseconds to the next round, if they differ from the interval */
   readonly run: (round: Round) => Awaitable<number | undefined>;
   /** Maximum rows at the same time. @default 1 */
   readonly atOnce?: number;
-  /** Whether the end waits for a round over all remaining work. @default no: a running round is aborted, and another node or the next start continues */
+  /**
+   * Whether the end waits for a round that does all remaining work. @default no: a running round is aborted, and another node or the next start continues
+   */
   readonly isDrained?: boolean;
   /** Maximum milliseconds that the end waits for running work. @default no maximum */
   readonly graceMs?: number;
   readonly logger: Pick<Logger, 'error'>;
   /** Log messages for a failed round, and for a failed row. */
   readonly messages: { readonly round: string; readonly row?: string };
-  /** Further fields of these lines. */
+  /** Further fields of the log lines. */
   readonly fields?: Readonly<Record<string, string>>;
 }
 
 export interface Rounds extends Attempts {
   start(): void;
-  /** Starts a round now, or after the running one. While rounds fail, the next one waits its time. */
+  /** Starts a round now, or after the running round. While rounds fail, the next round starts only after its wait. */
   nudge(): void;
   /** Returns current failures. */
   problems(): readonly WorkProblem[];
-  /** Ends the rounds: waits for running work, leaves no timer, and gives the lease back. */
+  /** Ends the rounds: waits for running work, stops the timers, and gives the lease back. */
   close(): Promise<void>;
 }
 
@@ -85,7 +88,7 @@ export interface WorkProblem {
 /** Maximum milliseconds between two rounds that fail, if the interval is shorter. */
 const MOST_BACK_OFF_MS = 5_000;
 
-/** Creates background work, which does nothing before its start. */
+/** Creates background work. The work does nothing before its start. */
 export const rounds = (options: RoundsOptions): Rounds => new Engine(options);
 
 class Engine implements Rounds {
@@ -194,7 +197,7 @@ class Engine implements Rounds {
       return this.#isNudged ? 0 : (wait ?? every);
     } catch (err) {
       const isNews = this.#failures === 0 && !isToldAlready(err);
-      // An outage has its own log line and health. Any other failure is logged the first time.
+      // An outage has its own log line and its own problem in `health()`. Any other failure is logged the first time.
       if (isNews) logger.error({ err, ...fields }, messages.round);
       if (isNews || this.#failures > 0) this.#failures += 1;
       return doubledWait(every, this.#failures, MOST_BACK_OFF_MS);

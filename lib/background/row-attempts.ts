@@ -11,7 +11,7 @@ export interface WorkedRow {
 export interface Pause {
   /** Current version of the row. @default the version before the work */
   readonly version?: number | undefined;
-  /** Milliseconds. */
+  /** Milliseconds for which the row is set aside. */
   readonly forMs: number;
 }
 
@@ -22,14 +22,14 @@ interface Kept {
   readonly failures: number;
 }
 
-/** Milliseconds before the second attempt, the third …; the last value for all further attempts, for which the row is parked. */
+/** Milliseconds before the second attempt, the third attempt, and so on. The last value is for all further attempts, for which the row is parked. */
 const BACK_OFF_MS = [1_000, 5_000, 25_000, 125_000, 900_000];
 /** Maximum rows in memory. */
 const REMEMBERED = 10_000;
 /** Maximum failing rows that are named. */
 const NAMED = 1_000;
 
-/** Milliseconds, in addition to two intervals, after which a failing row that was not retried counts as gone. */
+/** Milliseconds, in addition to two intervals, after which a failing row that was not retried counts as removed. */
 const GONE_MS = 60_000;
 
 export interface RowAttemptsParts {
@@ -37,13 +37,13 @@ export interface RowAttemptsParts {
   readonly atOnce: number;
   /** Milliseconds between two rounds. */
   readonly every: number;
-  /** Called at the first failure of a row. */
+  /** Reports the first failure of a row. */
   readonly tell: (error: unknown, row: WorkedRow) => void;
 }
 
 /**
- * Attempts at single rows, some of them at the same time. A row that fails is set aside for longer each time, and logged once until an attempt succeeds. An
- * outage is not the row's fault, so the row is retried at the next round.
+ * Attempts at single rows, some of them at the same time. A row that fails is set aside for longer each time. The failure is logged once until an attempt
+ * succeeds. An outage is not the row's fault, so the row is retried at the next round.
  */
 export class RowAttempts {
   readonly #atOnce: number;
@@ -66,14 +66,14 @@ export class RowAttempts {
     return this.#working.size >= this.#atOnce;
   }
 
-  /** Whether no work on the row runs here, and it is not set aside. */
+  /** Returns whether this node may work on the row. False while work on the row runs here, and while the row is set aside. */
   isReady({ id, version }: WorkedRow): boolean {
     const pause = this.#pauses.get(id);
     const isPaused = pause !== undefined && pause.version === version && pause.until > performance.now();
     return !isPaused && !this.#working.has(id);
   }
 
-  /** Starts an attempt if the row is ready. @returns whether it started */
+  /** Starts an attempt if the row is ready. @returns whether the attempt started */
   begin(row: WorkedRow, work: () => Promise<Pause | undefined>): boolean {
     if (!this.isReady(row)) return false;
     // An error before the first promise counts like any other failure.
@@ -87,7 +87,7 @@ export class RowAttempts {
     return true;
   }
 
-  /** Resolves when any attempt has ended. */
+  /** Resolves when one of the attempts has ended. */
   async oneEnded(): Promise<void> {
     await Promise.race(this.#working.values());
   }

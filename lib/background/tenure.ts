@@ -1,7 +1,7 @@
-/** Takes or renews a lease for this many milliseconds. Returns false while another node has it. 0 gives it back. */
+/** Takes or renews a lease for this many milliseconds. Returns false while another node has the lease. 0 gives the lease back. */
 export type Lease = (milliseconds: number) => Promise<boolean>;
 
-/** Minimum milliseconds of a lease. It outlives a node that died by as much. */
+/** Minimum milliseconds of a lease. If a node dies, its lease lasts up to this long. */
 export const LEASE_MS = 10_000;
 /** Renewals during the term of a lease. */
 const RENEWALS = 10;
@@ -11,7 +11,7 @@ export interface TenureParts {
   readonly lease: Lease | undefined;
   /** Milliseconds of the lease. */
   readonly term: number;
-  /** Aborted when the work ends on this node. */
+  /** Signal that is aborted when the work ends on this node. */
   readonly ending: AbortSignal;
 }
 
@@ -34,7 +34,7 @@ export class Tenure {
     this.#signal = AbortSignal.any([ending, this.#over.signal]);
   }
 
-  /** Aborted when the work ends, or another node may have the lease. */
+  /** Returns the signal that is aborted when the work ends, or when another node may have the lease. */
   get signal(): AbortSignal {
     return this.#signal;
   }
@@ -69,7 +69,7 @@ export class Tenure {
     this.#timer = undefined;
   }
 
-  /** Gives the lease back, so that another node need not wait for its end. */
+  /** Gives the lease back, so that another node does not have to wait for the lease to expire. */
   async giveBack(): Promise<void> {
     this.stopRenewing();
     if (this.#renewedAt === Number.NEGATIVE_INFINITY) return;

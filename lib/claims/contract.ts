@@ -1,15 +1,18 @@
 /**
- * Claims: plugins declare them, and one resolver computes them.
+ * Claims: plugins declare claims, and one resolver computes them.
  *
- * This file is the contract of a plugin. `declarations` maps declared claims to served ones and finds the owner of a name. `checks` checks plugins that no
- * compiler has checked. `resolver` computes the claims of an account within a `deadline`. `failures` handles a plugin that fails.
+ * Contract of a plugin. `declarations` maps declared claims to served claims and finds the owner of a name. `checks` checks plugins that no compiler has
+ * checked. `resolver` computes the claims of an account within a `deadline`. `failures` handles a plugin that fails.
  */
 import type { Awaitable } from '../awaitable.js';
 import type { Client, Group, PersonWithUser, Subsidiary, Tenant } from '../store/records/records.js';
 
-/** Targets of a claim, unless its declaration names fewer. */
+/** Targets of a claim, unless the declaration of the claim names fewer. */
 export const claimTargets = ['id_token', 'userinfo', 'scope_introspection', 'saml'] as const;
-/** A target of a claim. Access tokens, and their introspection, have a claim only if its declaration names `access_token` and the API resources. */
+/**
+ * A target of a claim. An access token has a claim only if the declaration of the claim names `access_token` and the API resources. The same holds for the
+ * introspection of an access token.
+ */
 export type ClaimTarget = (typeof claimTargets)[number] | 'access_token';
 
 /** JSON types of claims, by the name in a declaration. */
@@ -20,18 +23,18 @@ export interface ClaimTypes {
   strings: readonly string[];
   object: Readonly<Record<string, unknown>>;
   objects: readonly Readonly<Record<string, unknown>>[];
-  /** One string, or several. The claim `email` is an example. */
+  /** One string, or several strings. The claim `email` is an example. */
   'string or strings': string | readonly string[];
 }
 
-/** The sign-in of the subject: recorded at the sign-in and stored with the grant. A later sign-in does not change it. */
+/** The sign-in of the subject: recorded at the sign-in and stored with the grant. A later sign-in does not change the stored sign-in. */
 export interface LoginContext {
   /** The subject identifier, which is the same for the whole life of the grant. @see OpenID Connect Core §12.2 */
   readonly sub: string;
   /** `local`, or the external identity provider. */
   readonly idp: string;
   readonly amr: readonly string[];
-  /** Seconds since the epoch. */
+  /** Time of the sign-in, in seconds since the epoch. */
   readonly authTime: number;
   /** The impersonator. @see RFC 8693 §4.1 */
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
@@ -58,8 +61,8 @@ export type ClaimNeed = keyof ClaimRecords;
 export const claimNeeds: readonly ClaimNeed[] = ['subsidiary', 'groups', 'linkedAccounts'];
 
 /**
- * Look-ups of {@link ClaimRecords}, for one that depends on the result of `load`. Declare all others in `needs`. Each look-up runs once per request, and
- * only if it can find something. Records in memory are returned without a promise.
+ * Look-ups of {@link ClaimRecords}, for a look-up that depends on the result of `load`. Declare all other look-ups in `needs`. Each look-up runs once per
+ * request, and only if it can find something. Records in memory are returned without a promise.
  */
 export interface ClaimLookups {
   subsidiary(): Awaitable<ClaimRecords['subsidiary']>;
@@ -82,7 +85,7 @@ export interface ClaimContext {
    * @see OpenID Connect Core §8.1
    */
   readonly pseudonym?: (oid: string) => string;
-  /** Aborted when the plugin's time is up. */
+  /** Signal that is aborted when the plugin's time is up. */
   readonly signal: AbortSignal;
 }
 
@@ -95,14 +98,14 @@ export interface ClaimDeclaration<Data, Type extends keyof ClaimTypes = keyof Cl
   readonly type: Type;
   /** Description, for discovery, the consent page and docs/claims.md. */
   readonly description: string;
-  /** Targets of the claim. @default all but `access_token` */
+  /** Targets of the claim. @default all except `access_token` */
   readonly in?: readonly ClaimTarget[];
   /**
-   * Ids of API resources, with `in: ['access_token']`. An access token has the claim only if it has the scope and is for these API resources alone. They
-   * have to exist when the service starts.
+   * Ids of API resources, with `in: ['access_token']`. An access token has the claim only if the token has the scope and is for these API resources alone.
+   * The API resources have to exist when the service starts.
    */
   readonly apiResources?: readonly string[];
-  /** Returns the value; undefined leaves the claim out. A value of another type than the declared one counts as an error. */
+  /** Returns the value; undefined leaves the claim out. A value that is not of the declared type counts as an error. */
   readonly value: (
     context: ClaimContext & Pick<ClaimRecords, Needs> & { readonly data: Data },
   ) => ClaimTypes[Type] | undefined | Promise<ClaimTypes[Type] | undefined>;
@@ -119,7 +122,7 @@ export interface DeclaredClaim {
   readonly apiResources?: readonly string[];
 }
 
-/** Claims that the service sets after all plugins. The compiler and the start refuse a plugin that declares one. */
+/** Claims that the service sets after all plugins. The compiler and the start refuse a plugin that declares a reserved claim. */
 export const reservedClaims = [
   'sub', 'oid', 'tid', 'act', 'amr', 'idp', 'auth_time', 'acr', 'azp', 'iss', 'aud', 'exp', 'iat', 'nbf', 'jti', 'nonce', 'sid',
   'at_hash', 'c_hash', 's_hash', 'cnf', 'events', 'client_id', 'scope', 'active', 'token_type', 'username',
@@ -140,14 +143,14 @@ interface ClaimSetSettings {
   readonly onError?: 'omit' | 'fail';
 }
 
-/** A claim plugin: claims that are computed from the same data. Made by {@link defineClaims}. */
+/** A claim plugin: claims that are computed from the same data. {@link defineClaims} creates a plugin. */
 export interface ClaimSet extends ClaimSetSettings {
   readonly needs?: readonly ClaimNeed[];
   readonly load?: (context: ClaimContext) => unknown;
   readonly claims: Readonly<Record<string, ClaimDeclaration<never>>>;
 }
 
-/** The instance's mapping: for each claim the scope that grants it, instead of the declared one. `false` removes the claim. */
+/** The instance's mapping. Each claim gets the scope that grants it, in place of the declared scope. `false` removes the claim. */
 export type ClaimMapping = Readonly<Record<string, string | false>>;
 
 type Load = ClaimSet['load'];
@@ -159,15 +162,17 @@ type AnyClaimDeclaration<Data, Needs extends ClaimNeed> = {
 type Targets =
   | { readonly in?: readonly (typeof claimTargets)[number][]; readonly apiResources?: never }
   | { readonly in: readonly ClaimTarget[]; readonly apiResources: readonly [string, ...string[]] };
-/** Result of `load`; `undefined` without `load`. */
+/** Result of `load`; `undefined` if there is no `load`. */
 type DataOf<L extends Load> = undefined extends L ? undefined : Awaited<ReturnType<NonNullable<L>>>;
 
 export interface ClaimSetDefinition<L extends Load, Needs extends ClaimNeed> extends ClaimSetSettings {
-  /** Look-ups that the values need. Each runs once per request, and only if one of the claims is wanted. `value` gets the results as members. */
+  /**
+   * Look-ups that the values need. Each look-up runs once per request, and only if a claim of the set is requested. `value` gets the results as members.
+   */
   readonly needs?: readonly Needs[];
   /**
-   * Fetches data that the values need. It runs once per request, and only if one of the claims is wanted. Write it before `claims`, so that `data` gets its
-   * type.
+   * Fetches data that the values need. Called once per request, and only if a claim of the set is requested. Write `load` before `claims`, so that `data`
+   * gets its type.
    */
   readonly load?: L;
   /** Declarations, by claim name. */
@@ -177,7 +182,7 @@ export interface ClaimSetDefinition<L extends Load, Needs extends ClaimNeed> ext
 }
 
 /**
- * Types a claim plugin; what a compiler cannot see is checked when the service starts.
+ * Types a claim plugin. The service checks at its start what a compiler cannot see.
  * @example
  * ```ts
  * import { createIdentityProvider, defineClaims } from 'tenant-idp';

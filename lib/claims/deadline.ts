@@ -1,6 +1,6 @@
 import { isPromise } from '../awaitable.js';
 
-/** The maximum time of a piece of work. Its timer and its signal are made on first use, because most work ends immediately. */
+/** The maximum time of a piece of work. The timer and the signal are created on first use, because most work ends immediately. */
 export class Deadline {
   #timer: NodeJS.Timeout | undefined;
   #controller: AbortController | undefined;
@@ -10,7 +10,7 @@ export class Deadline {
   /** @param timeoutMs milliseconds, counted from the first use. */
   constructor(readonly timeoutMs: number) {}
 
-  /** Aborted when the time is up. */
+  /** Returns the signal that is aborted when the time is up. */
   get signal(): AbortSignal {
     this.#start();
     this.#controller ??= new AbortController();
@@ -18,19 +18,19 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Returns the result of the work. Rejects with a `TimeoutError` if the time is up first. A value that is no promise never times out. */
+  /** Returns the result of the work. Rejects with a `TimeoutError` if the time is up first. A value that is not a promise never times out. */
   within<T>(work: T | PromiseLike<T>): T | Promise<T> {
     if (!isPromise(work)) return work;
     this.#start();
     return new Promise((resolve, reject) => {
       work.then(resolve, reject);
-      // Completed work wins over an expired time, because its reaction was registered first.
+      // Completed work wins over an expired time, because the reaction to the work was registered first.
       if (this.#expired) Promise.reject(this.#expired).catch(reject);
       else this.#waiting.push(reject);
     });
   }
 
-  /** Ends the deadline after the work: the signal will not be aborted any more. */
+  /** Ends the deadline after the work. The signal is not aborted afterwards. */
   stop(): void {
     clearTimeout(this.#timer);
   }

@@ -1,4 +1,4 @@
-/** Maps the declared claims of plugins to the claims that the service serves: by the option `claimMapping`, with one owner for each name. */
+/** Maps the declared claims of plugins to the claims that the service serves. The option `claimMapping` decides, and each name has one owner. */
 
 import { formatPath } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
@@ -22,8 +22,8 @@ export interface ServedClaimSet {
 
 /**
  * Reads the claim sets.
- * @throws ConfigError with all problems: `extension_conflict` if two sets declare a claim, or one declares a claim of the protocol; `invalid_options` if a
- * declaration is malformed.
+ * @throws ConfigError with all problems. `extension_conflict`: two sets declare the same claim, or a set declares a claim of the protocol.
+ * `invalid_options`: a declaration is malformed.
  */
 export function readClaimSets(sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ServedClaimSet[] {
   const malformed = findClaimProblems(sets, mapping);
@@ -49,13 +49,13 @@ export function readClaimSets(sets: readonly ClaimSet[], mapping: ClaimMapping):
   }));
 }
 
-/** Returns the scopes of all sets and of the mapping, including a scope whose claims were all moved away. Skips malformed parts. */
+/** Returns the scopes of all sets and of the mapping, including a scope whose claims were all moved to other scopes. Skips malformed parts. */
 export const claimScopes = (sets: readonly ClaimSet[], mapping: ClaimMapping): ReadonlySet<string> => {
   const named = sets.flatMap((set) => [...declarationsOf(set).map(([, { scope }]) => scope), ...[set.scopes ?? []].flat()]);
   return new Set([...named, ...Object.values(mapping)].filter((scope) => typeof scope === 'string'));
 };
 
-/** Returns the scopes of the protocol and those of claims. */
+/** Returns the scopes of the protocol and the scopes of claims. */
 export const identityScopes = (ofClaims: Iterable<string>): ReadonlySet<string> => new Set(['openid', 'offline_access', ...ofClaims]);
 
 /** Returns the problems of malformed sets and of the mapping. */
@@ -68,7 +68,7 @@ export const findClaimProblems = (sets: readonly ClaimSet[], mapping: ClaimMappi
 export const findClaimConflicts = (sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ConfigProblem[] =>
   findConflicts(withoutRemoved(sets, mapping));
 
-/** Removes a claim from the first set that declares it, so that a later set can declare its own. */
+/** Removes a claim from the first set that declares the claim, so that a later set can declare a claim of the same name. */
 function withoutRemoved(sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ClaimSet[] {
   const toRemove = new Set(Object.keys(mapping).filter((claim) => mapping[claim] === false));
   return sets.map((set) => ({

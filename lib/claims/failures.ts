@@ -4,7 +4,7 @@ import { UnavailableError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import type { ServedClaim, ServedClaimSet } from './declarations.js';
 
-/** A plugin returned a value of another type than it declared. The message does not contain the value. */
+/** A plugin returned a value that is not of the declared type. The message does not contain the value. */
 export class ClaimTypeError extends TypeError {
   override readonly name = 'ClaimTypeError';
 
@@ -23,7 +23,7 @@ const MOST = 1000;
 
 export function createClaimFailureHandler(logger: Logger): ClaimFailureHandler {
   const silentUntil = new Map<string, number>();
-  /** Logs each kind of failure of a set by itself, because each has its own cause. */
+  /** Logs each kind of failure of a set separately, because each kind has its own cause. */
   const tell = (set: ServedClaimSet, claims: readonly string[], err: Error): void => {
     const kind = [set.name, err.name, err.message].join('\n');
     const now = performance.now();
@@ -40,8 +40,8 @@ export function createClaimFailureHandler(logger: Logger): ClaimFailureHandler {
 }
 
 /**
- * Returns the error without personal data, because a plugin's message may quote its input. Leaves out all that the service knows of the person, texts in
- * double quotes, and words with a digit or an @. The stack names the place.
+ * Returns the error without personal data, because a plugin's message may quote its input. Leaves out all data of the person, texts in double quotes, and
+ * words with a digit or an @. The stack names the place of the error.
  */
 function tellable(error: unknown, personal: ReadonlySet<string>): Error {
   if (error instanceof ClaimTypeError) return error;

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../awaitable.js';
 import type { ClaimLookups, ClaimNeed, ClaimRecords, ClaimSubject } from './contract.js';
 
-/** Look-ups of one request. Each runs once, and only for a person for whom it can find something. */
+/** Look-ups of one request. Each look-up runs once, and only if it can find something for the person. */
 export class RememberedLookups {
   readonly #subject: ClaimSubject;
   readonly #found: { [Need in ClaimNeed]?: Awaitable<ClaimRecords[Need]> } = {};
@@ -11,7 +11,7 @@ export class RememberedLookups {
     this.#subject = subject;
   }
 
-  /** Look-ups in the form that plugins call. Made on first use, because most sets declare their needs instead. */
+  /** Returns the look-ups in the form that plugins call. The object is created on first use, because most sets declare their needs instead. */
   get byName(): ClaimLookups {
     this.#byName ??= {
       subsidiary: () => this.#subsidiary(),

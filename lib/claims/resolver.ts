@@ -23,7 +23,7 @@ import { isOfClaimType } from './types.js';
 /** Claims of one request about one subject. Each set loads its data at most once. */
 export interface RequestClaims {
   /**
-   * Returns the claims of these scopes and of these names for the target. Returns a promise only if something has to be waited for.
+   * Returns the claims of these scopes and of these names for the target. Returns a promise only if a plugin or a look-up has to be awaited.
    * @param audience of an access token.
    * @throws UnavailableError `claims_unavailable`
    */
@@ -38,9 +38,9 @@ export interface RequestClaims {
 export interface ClaimResolver {
   /** All served claims, in the order of their declarations. */
   readonly declarations: readonly DeclaredClaim[];
-  /** Known scopes, each with the claims that it grants. A scope whose claims were all moved away stays known. */
+  /** Known scopes, each with the claims that it grants. A scope whose claims were all moved to other scopes stays known. */
   readonly scopes: ReadonlyMap<string, readonly string[]>;
-  /** Whether any claim has the target `access_token`. Mostly none has, and nothing has to be resolved. */
+  /** Whether any claim has the target `access_token`. Most instances have no such claim, and nothing has to be resolved. */
   readonly isForAccessTokens: boolean;
   forRequest(subject: ClaimSubject): RequestClaims;
   /** Resolves claims for a request that resolves once. @throws UnavailableError `claims_unavailable` */
@@ -54,8 +54,9 @@ export interface ClaimResolver {
 }
 
 /**
- * @throws ConfigError `extension_conflict` if two sets declare a claim, or one declares a claim of the protocol; `invalid_options` if a set or the mapping
- * is malformed.
+ * Creates the resolver.
+ * @throws ConfigError with all problems. `extension_conflict`: two sets declare the same claim, or a set declares a claim of the protocol.
+ * `invalid_options`: a set or the mapping is malformed.
  */
 export function createClaimResolver(
   sets: readonly ClaimSet[],
@@ -91,7 +92,7 @@ export function createClaimResolver(
   };
 }
 
-/** Whether the claim may be in the token. Every API resource in the audience of an access token reads all its claims. */
+/** Returns whether the claim may be in the token. Every API resource in the audience of an access token reads all claims of the token. */
 const goesTo = ({ targets, apiResources }: ServedClaim, target: ClaimTarget, audience: readonly string[]): boolean =>
   targets.includes(target) &&
   (target !== 'access_token' || (audience.length > 0 && audience.every((apiResource) => apiResources?.includes(apiResource))));
@@ -99,9 +100,7 @@ const goesTo = ({ targets, apiResources }: ServedClaim, target: ClaimTarget, aud
 type Entry = readonly [claim: string, value: unknown];
 type Loads = Map<ServedClaimSet, unknown>;
 
-/**
- * Returns the entries. Returns a promise only if something has to be waited for, because every token calls this, and a promise costs more than most claims.
- */
+/** Returns the entries. Returns a promise only if a value has to be awaited. Every token calls this function, and a promise costs more than most claims. */
 function resolveSet(
   set: ServedClaimSet,
   wanted: readonly ServedClaim[],
@@ -146,10 +145,10 @@ const stopAfter = async <T>(outcome: PromiseLike<T>, deadline: Deadline): Promis
   }
 };
 
-/** Context of a set: the data that its own claims expect, and the records that it needs. */
+/** Context of a set: the data that the claims of the set expect, and the records that the set needs. */
 type SetContext = ClaimContext & { -readonly [Name in keyof ClaimRecords]: ClaimRecords[Name] } & { data: never };
 
-/** Context of one set for one token. Its members are assigned one by one, because copying a subject costs more than most claims. */
+/** Context of one set for one token. The members are assigned one by one, because copying a subject costs more than most claims. */
 class ContextOfSet {
   readonly person: ClaimSubject['person'];
   readonly user: ClaimSubject['user'];
@@ -193,7 +192,7 @@ function lookedUp(lookups: RememberedLookups, need: ClaimNeed, deadline: Deadlin
   }
 }
 
-/** Starts the load at the first call, within the deadline of that call. Later calls share its result or its failure. */
+/** Starts the load at the first call, within the deadline of that call. Later calls share the result or the failure of the load. */
 function loadOnce(set: ServedClaimSet, context: ClaimContext, deadline: Deadline, loads: Loads): unknown {
   if (!loads.has(set)) loads.set(set, loaded(set, context, deadline));
   return loads.get(set);
@@ -207,7 +206,7 @@ function loaded(set: ServedClaimSet, context: ClaimContext, deadline: Deadline):
   }
 }
 
-/** Returns the value. Returns a promise only if the plugin made one or failed, because most values are available immediately. */
+/** Returns the value. Returns a promise only if the plugin returned a promise or failed, because most values are available immediately. */
 function valueOfClaim(claim: ServedClaim, context: SetContext, deadline: Deadline, onError: (error: unknown) => void): unknown {
   const checked = (value: unknown): unknown => {
     if (value !== undefined && !isOfClaimType[claim.type](value)) throw new ClaimTypeError(claim);

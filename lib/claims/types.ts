@@ -9,7 +9,7 @@ const isListOf = (check: Check): Check => {
 };
 const isStrings = isListOf(isString);
 
-/** Whether the value is a plain object that JSON can express: no class instance, no cycle, no `bigint`. */
+/** Returns whether the value is a plain object that JSON can express. A class instance, a cycle or a `bigint` cannot be expressed. */
 const isJsonObject: Check = (value) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -5,7 +5,7 @@ import type { ValueCheck } from './values.js';
 
 declare const right: unique symbol;
 
-/** Finds all problems of the value at a path. `T` is the type of a valid value, for the compiler alone. */
+/** Finds all problems of the value at a path. `T` is the type of a valid value, for the compiler only. */
 export interface Check<T = unknown> {
   (value: unknown, path: OptionPath): readonly ConfigProblem[];
   readonly [right]?: T;

@@ -1,4 +1,4 @@
-/** Checks of options against each other. A value that is invalid by itself is skipped, because it has a problem of its own. */
+/** Checks of options against each other. A value that is invalid by itself is skipped, because another check reports the value. */
 import type { JWK } from 'jose';
 import { reservedClaims } from '../claims/contract.js';
 import { type OptionPath, valueAt, wrong } from '../config-problem.js';
@@ -88,7 +88,7 @@ function findSigningKeyProblems(options: unknown): readonly ConfigProblem[] {
   return hasRsa ? repeated : [...repeated, wrong(path, 'an RSA key among them, because every client understands RS256', keys)];
 }
 
-/** Finds rotation times with which a signature could not be verified, because its key is not published. */
+/** Finds rotation times with which a signature could not be verified, because the signing key is not published. */
 function findRotationProblems(options: unknown): readonly ConfigProblem[] {
   const given = valueAt(options, ['keys', 'rotation']);
   const secondsOf = (name: 'active' | 'announced' | 'retiring') => Number(valueAt(given, [name]) ?? defaults.keys.rotation[name]);

@@ -12,7 +12,7 @@ export interface Group<T, Table> extends Check<T> {
   readonly options: Table;
 }
 
-/** Declares the default of an option. A group with the default `{}` is always there, with the defaults of its options. */
+/** Declares the default of an option. A group with the default `{}` is always present, with the defaults of its options. */
 export const withDefault = <C extends Check, const Default extends ValueOf<C>>(
   value: Default,
   check: C,
@@ -39,7 +39,10 @@ export function group<T, Table>(options: Table & { readonly [Name in keyof T]-?:
   return Object.assign(check, { options });
 }
 
-/** Returns the options of a table: given values, and the defaults of the others, frozen. A group without a default is present only if it was given. */
+/**
+ * Returns the options of a table, frozen: the given values, and the defaults of all other options. A group without a default is present only if it was
+ * given.
+ */
 export const completed = <Table>(table: Table, given: unknown = {}): Completed<Table> =>
   Object.freeze(
     Object.fromEntries(

@@ -7,13 +7,13 @@ type CompletedOptions = Completed<typeof optionTable>;
 /** The documented defaults. Stores and keys have no default here, because the composition root creates them. */
 export const defaults: Omit<CompletedOptions, 'issuer'> = completed(optionTable);
 
-/** Complete options. A member that is still optional has no default, or the composition root creates its value. */
+/** Complete options. A member that is still optional has no default, or the composition root creates the value of the member. */
 export interface ResolvedOptions extends Pick<CompletedOptions, Exclude<keyof CompletedOptions, 'trustProxy'>> {
   /** Number of proxies in front of the service, or the function that returns the client's address. */
   readonly trustProxy: Exclude<CompletedOptions['trustProxy'], boolean>;
   /**
-   * Whether the service's own handlers answer at the token endpoints. Otherwise oidc-provider's handlers do, as the host configured it. No request changes
-   * this.
+   * Whether the service's own handlers answer at the token endpoints. If false, oidc-provider's handlers answer, as the host configured oidc-provider. No
+   * request changes this setting.
    */
   readonly isAnsweredHere: boolean;
   /** Whether the service runs in production, where insecure defaults are refused. */

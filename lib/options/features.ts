@@ -1,4 +1,4 @@
-/** Each feature of oidc-provider: an option, always on, or refused by name. A table in `docs/reference/options.md` says the same. */
+/** Each feature of oidc-provider: an option, always on, or refused by name. `docs/reference/options.md` has the same table. */
 
 import { isFunction, isObject, missing, unknownName, valueAt, wrong } from '../config-problem.js';
 import { ConfigError, type ConfigProblem } from '../errors.js';
@@ -9,7 +9,7 @@ import type { Features, IdentityProviderOptions } from './options.js';
 interface Member {
   readonly expected: string;
   readonly holds: (value: unknown) => boolean;
-  /** Whether the feature needs the member. A name: only if that member is on as well. */
+  /** Whether the feature needs the member. With a name, the feature needs the member only if the named member is also on. */
   readonly required?: true | string;
 }
 
@@ -92,14 +92,14 @@ export const featureStandings: Readonly<Record<string, Standing>> = {
 
 const standingOf = (name: string): Standing | undefined => ownMember(featureStandings, name);
 
-/** Returns the features that the host sets. Features that only confirm what is always on, or off, are left out. */
+/** Returns the features that the host sets. Features are left out if the host only confirms that they are always on, or off. */
 export const settableFeatures = (given: Features = {}): Features =>
   Object.fromEntries(Object.entries(given).filter(([name, feature]) => feature !== undefined && isSettable(standingOf(name))));
 
 const isSettable = (standing: Standing | undefined): boolean =>
   standing?.standing === 'option' || (standing?.standing === 'always on' && Object.keys(standing.members).length > 0);
 
-/** Whether a feature is on that only oidc-provider's own handlers support. */
+/** Returns whether a feature is on that only oidc-provider's own handlers support. */
 export const isHandedOver = (features: Features): boolean =>
   Object.entries(features).some(([name, feature]) => {
     const standing = standingOf(name);
@@ -141,7 +141,7 @@ const isNeeded = ({ required }: Member, feature: Readonly<Record<string, unknown
 type Configure = NonNullable<IdentityProviderOptions['configure']>;
 
 /**
- * Refuses a feature that `configure` turned on and the service does not support. Otherwise oidc-provider would announce endpoints that do not exist.
+ * Refuses a feature that `configure` turned on and the service does not support. oidc-provider would otherwise announce endpoints that do not exist.
  * @throws ConfigError `invalid_options`
  */
 export const withRefusals =

@@ -8,13 +8,16 @@ interface InsecureDefault {
   readonly path: OptionPath;
   /** Expected form of the value in production. */
   readonly expected: string;
-  /** Data that is lost in development when the process ends. */
+  /** Data that is lost in development when the service stops. */
   readonly loss: string;
-  /** Whether the default is in use, given the value at `path` and all options. */
+  /** Returns whether the default is in use, given the value at `path` and all options. */
   readonly isInUse: (value: unknown, options: unknown) => boolean;
 }
 
-/** Minimum characters of a secret that a host sets for a client or an API resource, because anyone who reaches the service can guess. */
+/**
+ * Minimum characters of a secret that a host sets for a client or an API resource. Shorter secrets are unsafe, because anyone who reaches the service can
+ * guess.
+ */
 export const OWN_SECRET_LENGTH = 32;
 
 const isMissing = (value: unknown): boolean => value === undefined;
@@ -55,10 +58,10 @@ const insecureDefaults: readonly InsecureDefault[] = [
   },
 ];
 
-/** A salt made at start. Production works without a salt, so this is not an insecure default. */
+/** A salt that was created at the start. Production works without a salt, so a created salt is not an insecure default. */
 const madeSalt = { path: ['subjectSalt'], loss: 'the salt was made now, so pairwise identifiers will change with a restart' } as const;
 
-/** Returns everything in the options that production must not run with. The options may have other problems as well. */
+/** Returns everything in the options that production must not run with. The options may also have other problems. */
 export function findInsecureOptions(input: unknown): readonly ConfigProblem[] {
   const issuer = valueAt(input, ['issuer']);
   return [

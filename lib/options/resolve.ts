@@ -12,8 +12,9 @@ import { checkOptions, type IdentityProviderOptions, optionTable } from './optio
 import { signingAlgorithm } from './values.js';
 
 /**
- * @throws ConfigError with all problems: `invalid_options`; `extension_conflict` if two parts claim the same; `insecure_options` if the options are valid
- * but not fit for production.
+ * Returns the resolved options.
+ * @throws ConfigError with all problems. `invalid_options`: a value is invalid. `extension_conflict`: two parts claim the same name. `insecure_options`:
+ * the options are valid, but not fit for production.
  */
 export function resolveOptions(input: unknown, env: NodeJS.ProcessEnv = process.env, found: FoundProblems = {}): ResolvedOptions {
   const production = env.NODE_ENV === 'production';
@@ -54,7 +55,7 @@ function complete(options: IdentityProviderOptions, production: boolean): Resolv
   });
 }
 
-/** Returns one problem for each path, the first that was found. Problems without a path are all kept. */
+/** Returns the first problem of each path. Problems without a path are all kept. */
 const onceEach = (problems: readonly ConfigProblem[]): readonly ConfigProblem[] =>
   [
     ...new Map(problems.toReversed().map((problem) => [problem.path === 'extensions' ? problem : problem.path, problem])).values(),

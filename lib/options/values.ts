@@ -1,4 +1,4 @@
-/** Checks of single values. Each returns the expected form, or undefined for a valid value. */
+/** Checks of single values. Each check returns the expected form, or undefined for a valid value. */
 import * as crypto from 'node:crypto';
 import type { JWK } from 'jose';
 import { isScope, SCOPE_OR_FALSE } from '../claims/checks.js';
@@ -67,7 +67,7 @@ export const checkHost: ValueCheck = (value) => {
 export const checkPasswordAlgorithm: ValueCheck = (value) =>
   value === 'argon2id' && !('argon2' in crypto) ? "'scrypt', because this version of Node has no crypto.argon2" : undefined;
 
-/** Prefix of cookie names. In a name, it follows `__Host-`. @see RFC 6265bis §4.1.3 */
+/** Checks a prefix of cookie names. In a cookie name, the prefix follows `__Host-`. @see RFC 6265bis §4.1.3 */
 export const checkCookiePrefix: ValueCheck = (value) =>
   typeof value === 'string' && /^[a-z\d][\w.-]{0,31}$/i.test(value)
     ? undefined
@@ -84,7 +84,7 @@ export const checkRefusedPasswords: ValueCheck = (value) =>
 /** Returns the algorithm of a signing key. */
 export const signingAlgorithm = (jwk: JWK): 'RS256' | 'ES256' => (jwk.kty === 'RSA' ? 'RS256' : 'ES256');
 
-/** Checks a private key: it has to be strong enough, and its public part, which the service publishes, has to verify its signatures. */
+/** Checks a private key. The key has to be strong enough. The public part, which the service publishes, has to verify signatures of the private key. */
 export const checkSigningKey: ValueCheck = (value) => {
   const jwk = value as JWK;
   let key: crypto.KeyObject;
