@@ -80,7 +80,10 @@ export interface ArtifactStore {
   open(now?: () => number): Promise<void>;
   /** Returns all live records among the requested keys and the links they follow, in one round trip. */
   read(requests: readonly ReadRequest[]): Promise<ReadonlyMap<ArtifactKey, Artifact>>;
-  /** Makes all writes or none, in one round trip where the keys share a slot. A key occurs once in a commit. */
+  /**
+   * Makes all writes or none, in one round trip if the keys share a slot.
+   * @throws TypeError if a key occurs twice in a commit. Then no write is made.
+   */
   commit(writes: readonly ArtifactWrite[]): Promise<CommitResult>;
   /** Returns the live records of an account, in no particular order. */
   listByAccount(account: string): Promise<readonly Artifact[]>;
