@@ -12,8 +12,8 @@ const types = new Set<unknown>([undefined, 'JWT', 'client-authentication+jwt']);
 type AssertionContext = Pick<KoaContextWithOIDC['oidc'], 'route' | 'isFapi'>;
 
 /**
- * Returns the audiences that a client assertion may have, by the endpoint that it comes to. The URL of an endpoint needs an option, because audience
- * injection uses it. Clients of FAPI 2.0 send the issuer, whatever the option says.
+ * Returns the audiences that a client assertion may have at an endpoint. The URL of an endpoint needs an option, because audience injection uses it.
+ * Clients of FAPI 2.0 send the issuer, whatever the option is.
  * @param paths by route, of the endpoints whose own URL is an audience there
  * @see CVE-2025-27370
  * @see RFC 9126 §2, CIBA Core §7.1, FAPI 2.0 Security Profile §5.3.2.1
@@ -31,14 +31,14 @@ export function assertionAudiences(
   };
 }
 
-/** Whether the client may send a list of audiences: under FAPI 1.0, where the option accepts the URLs of endpoints. */
+/** Returns whether the client may send a list of audiences. A client of FAPI 1.0 may, if the option accepts the URLs of endpoints. */
 export const mayListAudiences = ({ assertionAudience }: Pick<ResolvedOptions, 'assertionAudience'>, oidc: AssertionContext): boolean =>
   assertionAudience === 'token-endpoint' && oidc.isFapi('1.0 Final') !== undefined;
 
 /**
- * Checks a client assertion beyond oidc-provider's checks: its audience is this service alone, and its lifetime is short, so that its `jti` need not be stored
- * for long. The times are checked here, because oidc-provider compares them with the node's own clock.
- * @param mayBeList whether `aud` may be a list of strings, as {@link mayListAudiences} says
+ * Checks a client assertion beyond oidc-provider's checks. The audience has to be this service alone. The lifetime has to be short, so that the `jti` need
+ * not be stored for long. The times are checked here, because oidc-provider compares them with the node's own clock.
+ * @param mayBeList whether `aud` may be a list of strings, as {@link mayListAudiences} returns
  * @param now seconds since the epoch, by the time that all nodes share
  * @see RFC 7523 §3
  * @see draft-ietf-oauth-rfc7523bis §4
@@ -52,7 +52,7 @@ export function checkClientAssertion(
   const problem = jwtProblem(header, claims);
   if (problem) throw new errors.InvalidClientAuth(`the client_assertion ${problem}`);
   if (!types.has(header.typ)) throw new errors.InvalidClientAuth('typ of the client_assertion is of another kind of JWT');
-  // oidc-provider has checked that it is the right string, or a list with the right string.
+  // oidc-provider has checked that `aud` is the right string, or a list with the right string.
   if (typeof aud !== 'string' && !mayBeList) throw new errors.InvalidClientAuth('aud of the client_assertion must be a single string');
   if (isFromFuture(iat, now)) throw new errors.InvalidClientAuth('the client_assertion was issued in the future');
   if (isFromFuture(nbf, now)) throw new errors.InvalidClientAuth('the client_assertion is not valid yet');

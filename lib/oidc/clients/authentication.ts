@@ -34,7 +34,7 @@ export function requireClientAuthentication(ctx: KoaContextWithOIDC): void {
   throw new errors.InvalidClientAuth(NO_CREDENTIALS);
 }
 
-/** Puts the authenticated caller on `ctx.state.caller`, at both doors. A public client does not authenticate. */
+/** Sets the authenticated caller on `ctx.state.caller`, at both doors. A public client does not authenticate. */
 export function noteCaller({ state }: Pick<Context, 'state'>, client: Client | undefined): void {
   const caller = client?.clientAuthMethod === 'none' ? undefined : callerOf(client);
   if (caller) (state as CallerState).caller = caller;

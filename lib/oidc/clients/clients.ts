@@ -1,8 +1,11 @@
 /**
  * Clients for oidc-provider, made of records of the directory.
  *
- * `clientOf` and `callerOf` return the record of oidc-provider's client. Neighbours hold client authentication and assertions, the keys of clients,
- * pairwise identifiers and PKCE.
+ * `clientOf` and `callerOf` return the record of oidc-provider's client. Other files of this folder hold:
+ * - client authentication and assertions
+ * - the key sets of clients
+ * - pairwise identifiers
+ * - PKCE
  */
 import { randomBytes } from 'node:crypto';
 import type { Adapter, AdapterPayload, Client as ProviderClient, ResponseType } from 'oidc-provider';
@@ -13,13 +16,13 @@ import type { ApiResource, Client } from '../../store/records/records.js';
 import type { OidcParts } from '../context.js';
 import { recordOf } from '../upstream/client.js';
 
-/** For oidc-provider, an API resource is a client without grants. */
+/** Record behind a client of oidc-provider. For oidc-provider, an API resource is a client without grants. */
 export type { Caller };
 
-/** Returns the record of oidc-provider's client: that of a client or an API resource. Undefined without one. */
+/** Returns the record of oidc-provider's client: the record of a client or of an API resource. Undefined if there is no record. */
 export const callerOf = (client: ProviderClient | undefined): Caller | undefined => client && (recordOf(client) as Caller | undefined);
 
-/** Returns {@link callerOf} if it is a client. */
+/** Returns {@link callerOf} if the record is of a client. */
 export function clientOf(client: ProviderClient | undefined): Client | undefined {
   const record = callerOf(client);
   return isClient(record) ? record : undefined;
@@ -44,10 +47,10 @@ export const createFindRecord =
   (id) =>
     internalClients.owns(id) ? internalClients.find(id) : findCaller(directory, id);
 
-/** Returns oidc-provider's client of an id. Returns a promise only if it has to be read. */
+/** Returns oidc-provider's client of an id. Returns a promise only if the client has to be read. */
 export type FindClient = (id: string) => Awaitable<ProviderClient | undefined>;
 
-/** Clients as metadata. Secrets are never passed on, because they are compared with their hashes. */
+/** Adapter that returns clients as metadata. Secrets are never passed on, because secrets are compared with their hashes. */
 export class ClientAdapter implements Adapter {
   readonly #find: FindRecord;
   readonly #metadataOf: MetadataOf;
@@ -71,13 +74,13 @@ export class ClientAdapter implements Adapter {
   async findByUserCode(): Promise<undefined> {}
 }
 
-/** A secret that matches nothing, because oidc-provider requires one of confidential clients. */
+/** A secret that matches nothing, because oidc-provider requires a secret of confidential clients. */
 export const noSecret = randomBytes(32).toString('base64url');
 
 /** Returns the metadata of a client in the form of oidc-provider. */
 export type MetadataOf = (client: Client) => AdapterPayload;
 
-/** Returns a client's record in the form of oidc-provider. @param defaults of members that the record lacks */
+/** Returns a client's record in the form of oidc-provider. @param defaults of members that the record does not have */
 export const clientMetadata = (client: Client, defaults: Readonly<Record<string, unknown>> = {}): AdapterPayload => ({
   response_types: responseTypesOf(client.metadata) as ResponseType[],
   grant_types: grantTypesOf(client.metadata),

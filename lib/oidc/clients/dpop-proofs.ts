@@ -7,7 +7,7 @@ import { jwtProblem } from './jwts.js';
 /** Maximum characters of a DPoP proof, enough for a key and a signature of any algorithm. */
 const LONGEST_PROOF = 8192;
 
-/** Refuses DPoP proofs by {@link jwtProblem}, and those that are too long. @throws InvalidDpopProof */
+/** Refuses DPoP proofs that {@link jwtProblem} refuses, and DPoP proofs that are too long. @throws InvalidDpopProof */
 export function checkProof(headers: IncomingHttpHeaders): void {
   const proof = String(headers.dpop ?? '');
   if (proof.length > LONGEST_PROOF)

@@ -1,9 +1,9 @@
 /**
- * The FAPI 2.0 Security Profile, for clients whose record, or the option `fapi`, says `'2.0'`: the settings that the profile implies, and the requests that it
- * refuses.
+ * The FAPI 2.0 Security Profile: the settings that the profile implies, and the requests that the profile refuses. The profile applies to clients whose
+ * record, or the option `fapi`, is `'2.0'`.
  *
- * The settings are the defaults of the metadata of such a client. A record that contradicts one of the settings is refused when it is written. The client of an
- * older row is refused at each use, because oidc-provider checks few of the settings.
+ * The settings are the defaults of the metadata of these clients. A record that contradicts one of the settings is refused when the record is written. The
+ * client of an older row is refused at each use, because oidc-provider checks few of the settings.
  * @see FAPI 2.0 Security Profile §5.3.2, §5.4
  */
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
@@ -18,7 +18,7 @@ import { clientMetadata, clientOf, isClient, type MetadataOf } from './clients.j
 
 type Metadata = Readonly<Record<string, unknown>>;
 
-/** Algorithms of JWTs that such a client signs or gets. @see FAPI 2.0 Security Profile §5.4.1 */
+/** Algorithms of JWTs that a client of the profile signs or gets. @see FAPI 2.0 Security Profile §5.4.1 */
 const algorithms: ReadonlySet<unknown> = new Set(['PS256', 'ES256', 'EdDSA', 'Ed25519']);
 const authMethods: ReadonlySet<unknown> = new Set(['private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth']);
 
@@ -28,13 +28,13 @@ export const MAX_CODE_SECONDS = 60;
 type Features = ResolvedOptions['features'];
 type Profile = '1.0 Final' | '2.0' | undefined;
 
-/** Returns a function that says whether the profile applies to a client. API resources, and the applications of the service itself, are exempt. */
+/** Creates the function that returns whether the profile applies to a client. API resources, and internal clients, are exempt. */
 export const createProfileRule =
   ({ fapi }: Pick<ResolvedOptions, 'fapi'>, { isInternal }: Pick<InternalClients, 'isInternal'>): OidcParts['isFapi2'] =>
   (record) =>
     record !== undefined && (record.fapi ?? fapi) === '2.0' && !isInternal(record);
 
-/** Returns the profile of a client for oidc-provider. @throws TypeError for a function of the host that returns another profile than FAPI 1.0 */
+/** Returns the profile of a client for oidc-provider. @throws TypeError if a function of the host returns another profile than FAPI 1.0 */
 export const createProfileOf =
   ({ options: { features }, internalClients, isFapi2 }: Pick<OidcParts, 'options' | 'internalClients' | 'isFapi2'>) =>
   (ctx: KoaContextWithOIDC, client: Client | undefined): Profile => {
@@ -50,7 +50,7 @@ export const createProfileOf =
     );
   };
 
-/** Returns the metadata of clients, with what the profile implies. */
+/** Returns the metadata of clients, with the members that the profile implies. */
 export const createMetadataOf =
   ({ options: { features }, isFapi2 }: Pick<OidcParts, 'options' | 'isFapi2'>): MetadataOf =>
   (client) =>
@@ -117,7 +117,7 @@ const rules: readonly (readonly [
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** @param mayBeLocal whether web clients may also use a loopback address, which is so outside production */
+/** @param mayBeLocal whether web clients may also use a loopback address, which is allowed outside production */
 const isEncrypted =
   ({ application_type: type }: Metadata, mayBeLocal: boolean) =>
   (uri: unknown): boolean => {
@@ -126,7 +126,10 @@ const isEncrypted =
     return protocol !== 'http:' || ((type === 'native' || mayBeLocal) && isLoopback(hostname));
   };
 
-/** Returns metadata as {@link rules} check it. oidc-provider drops the grant type `implicit`, and does not know the algorithm of introspection responses. */
+/**
+ * Returns metadata in the form that {@link rules} check. oidc-provider drops the grant type `implicit`, and does not know the algorithm of introspection
+ * responses.
+ */
 const judged = (known: Metadata, { metadata: { introspection_signed_response_alg, grant_types } }: ClientRecord): Metadata => ({
   ...known,
   introspection_signed_response_alg,
@@ -164,8 +167,8 @@ function problemOf(client: Client, mayBeLocal: boolean): string | undefined {
 }
 
 /**
- * Refuses every request of a client of the profile whose settings are not those of the profile. Runs where clients authenticate, and at the authorization
- * endpoint.
+ * Creates the check that refuses every request of a client of the profile whose settings contradict the profile. The check runs where clients authenticate,
+ * and at the authorization endpoint.
  * @throws UnauthorizedClient
  */
 export const createProfileCheck =
@@ -177,7 +180,8 @@ export const createProfileCheck =
   };
 
 /**
- * Applies rules to a request that began before they applied to its client: the settings of the profile, and that requests are pushed.
+ * Creates the check of a request that began before a rule applied to its client. The check applies the settings of the profile, and the rule that requests
+ * are pushed.
  * @throws UnauthorizedClient, InvalidRequest
  */
 export function createResumedCheck(parts: Pick<OidcParts, 'options'>): (ctx: KoaContextWithOIDC) => void {
@@ -195,8 +199,8 @@ export function createResumedCheck(parts: Pick<OidcParts, 'options'>): (ctx: Koa
 /** Algorithms of a client's signatures, as text. */
 export const ALGORITHMS_OF_PROFILE = 'PS256, ES256 or EdDSA';
 
-/** Whether the profile allows the algorithm of a JWT that a client signs. */
+/** Returns whether the profile allows the algorithm of a JWT that a client signs. */
 export const isAlgorithmOfProfile = (alg: unknown): boolean => algorithms.has(alg);
 
-/** Whether the request is of a client of the profile. */
+/** Returns whether the request is of a client of the profile. */
 export const isOfProfile = ({ oidc }: KoaContextWithOIDC): boolean => oidc.isFapi('2.0') !== undefined;

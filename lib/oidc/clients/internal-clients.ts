@@ -1,4 +1,4 @@
-/** Internal clients of extensions. They sign people in by requests that the service makes itself, and get no tokens. */
+/** Internal clients of extensions. Internal clients sign users in by requests that the service makes itself, and get no tokens. */
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { InternalClient, InternalClients as OfExtension } from '../../contract/sign-in/sign-in-request.js';

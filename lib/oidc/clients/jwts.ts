@@ -1,4 +1,4 @@
-/** Rules of all JWTs that clients sign, or that are encrypted to them. */
+/** Rules of all JWTs that clients sign, or that are encrypted to clients. */
 
 import { hashedKey } from '../../store/artifact-key.js';
 import type { ArtifactStore } from '../../store/artifact-store.js';
@@ -22,8 +22,8 @@ export const encryptionAlgorithms = [
 /**
  * Returns why the service reads no JWT of this header and these claims, also if its signature is valid.
  *
- * - `crit` asks for extensions that the reader must understand. The service knows none, `b64` included. This check is needed because the library that verifies
- *   signatures accepts `b64`.
+ * - `crit` asks for extensions that the reader must understand. The service knows no extension, `b64` included. The check of `crit` is needed because the
+ *   library that verifies signatures accepts `b64`.
  * - Halves of characters would become U+FFFD in stores and URLs. `jose` refuses bytes that are not UTF-8, but escapes of JSON can still make a half.
  * @see RFC 7515 §4.1.11, RFC 7797 §7, RFC 8259 §8.2
  */
@@ -32,7 +32,7 @@ export function jwtProblem(header: object, claims: object): string | undefined {
   return [header, claims].every(isWellFormed) ? undefined : 'has unpaired surrogates: write whole characters';
 }
 
-/** Matches a surrogate without its partner. JSON.stringify writes it as an escape, and a backslash as two. */
+/** Matches a surrogate without its partner in the text of JSON.stringify, which writes the surrogate as an escape, and a backslash as two backslashes. */
 const halfCharacter = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
 function isWellFormed(value: object): boolean {
@@ -41,7 +41,7 @@ function isWellFormed(value: object): boolean {
 }
 
 /**
- * Whether a JWT has one of the audiences: its `aud` is one of them, or a list of strings with one of them.
+ * Returns whether a JWT has one of the audiences: its `aud` is one of the audiences, or a list of strings with one of the audiences.
  * @see RFC 7519 §4.1.3
  */
 export const isMeantFor = (audiences: readonly string[], aud: unknown): boolean => {
@@ -52,14 +52,14 @@ export const isMeantFor = (audiences: readonly string[], aud: unknown): boolean 
 /** Maximum seconds by which a client's clock may differ. */
 export const CLOCK_TOLERANCE_SECONDS = 15;
 
-/** Whether a time is in the future. @param now seconds since the epoch, by the time that all nodes share */
+/** Returns whether a time is in the future. @param now seconds since the epoch, by the time that all nodes share */
 export const isFromFuture = (time: unknown, now: number): boolean => typeof time === 'number' && time > now + CLOCK_TOLERANCE_SECONDS;
 
-/** Whether the JWT has expired. @param now as for {@link isFromFuture} */
+/** Returns whether the JWT has expired. @param now as for {@link isFromFuture} */
 export const isPast = (exp: unknown, now: number): boolean => typeof exp === 'number' && exp <= now - CLOCK_TOLERANCE_SECONDS;
 
 /**
- * Whether the JWT expires within a number of seconds after it became valid.
+ * Returns whether the JWT expires within a number of seconds after the JWT became valid.
  * @param from the `nbf` or `iat` of the JWT. A time after `now` counts as `now`.
  * @param now as for {@link isFromFuture}
  */
@@ -69,7 +69,7 @@ export const endsWithin = (seconds: number, exp: unknown, from: unknown, now: nu
 /** JWTs that can be used once, by the name of the record of their use. */
 type OneTimeJwt = 'LoginHint' | 'RequestObject';
 
-/** Records the use of a JWT, for as long as any node may accept it. Returns false if it was used before. */
+/** Records the use of a JWT, for as long as any node may accept the JWT. Returns false if the JWT was used before. */
 export async function useOnce(
   artifacts: ArtifactStore,
   kind: OneTimeJwt,

@@ -10,7 +10,7 @@ import type { ClientKeySets, KeySet } from '../context.js';
 const LIMITS = { timeoutMs: 2_500, maxBytes: 65_536, headers: { accept: 'application/jwk-set+json, application/json' } };
 const MAX_SETS = 1000;
 
-/** Minimum and maximum seconds for which a key set is cached. The minimum holds even if many requests name an unknown key. */
+/** Minimum seconds for which a key set is cached, even if many requests name an unknown key. The next constant is the maximum. */
 const MIN_FRESH_SECONDS = 60;
 const MAX_FRESH_SECONDS = 86_400;
 /** Milliseconds until a request may read the set again after other requests did. */

@@ -13,7 +13,7 @@ export function pseudonymOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, clien
 }
 
 /**
- * Refuses each use of a pairwise client in production while there is no salt. Otherwise the client would get the id of its users, which other clients know.
+ * Refuses each use of a pairwise client in production while there is no salt. Otherwise the client would get the user ids, which other clients know.
  * @throws UnauthorizedClient
  */
 export function requireSalt({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, { metadata }: Pick<ClientRecord, 'metadata'>): void {
@@ -21,7 +21,7 @@ export function requireSalt({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, { met
     throw new errors.UnauthorizedClient('subject_type of the client is pairwise, and the service has no salt: set the option subjectSalt');
 }
 
-/** Returns the identifier of a user for a client: a pseudonym if the client is pairwise, else the user id. */
+/** Returns the identifier of a user for a client: a pseudonym if the client is pairwise, otherwise the user id. */
 export const identifierOf = (parts: Pick<OidcParts, 'pseudonyms'>, client: Client | undefined, oid: string): string =>
   (client && pseudonymOf(parts, client)?.(oid)) ?? oid;
 

@@ -9,7 +9,7 @@ import { clientOf } from './clients.js';
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-/** Returns the problem of a verifier, in the words of oidc-provider, which answers some requests itself. @see RFC 7636 §4.1 */
+/** Returns the problem of a verifier in the words of oidc-provider, because oidc-provider answers some requests itself. @see RFC 7636 §4.1 */
 function problemOf(verifier: string): string | undefined {
   if (verifier.length < 43) return 'must be a string with a minimum length of 43 characters';
   if (verifier.length > 128) return 'must be a string with a maximum length of 128 characters';
@@ -20,9 +20,10 @@ function problemOf(verifier: string): string | undefined {
 const MOST_LOGGED = 10_000;
 
 /**
- * Creates the rule for requests for a code without a challenge. It refuses them where PKCE is required, and names the parameter and the setting. It
- * serves all others, and logs each client once that sends no `nonce` either, because nothing binds such a code to the browser that asked for it.
- * oidc-provider refuses a `nonce` without `openid`, so that a client with a `nonce` can compare it in the ID token.
+ * Creates the rule for requests for a code without a challenge. The rule refuses the request if PKCE is required, and names the parameter and the setting.
+ *
+ * The rule accepts all other requests. If a request has no `nonce` either, the rule logs the client once, because nothing binds such a code to the browser
+ * that asked for it. oidc-provider refuses a `nonce` without `openid`, so that a client with a `nonce` can compare it in the ID token.
  * @see RFC 9700 §2.1.1, §4.5.3.2
  */
 export function createChallengeRule(logger: Logger): OidcParts['challengeRule'] {
@@ -58,8 +59,8 @@ const UNPROTECTED =
   'The client asked for a code with neither PKCE nor a nonce, so that a stolen code could be used in another browser (RFC 9700 section 2.1.1). Turn on PKCE (S256) in the application, then set requirePkce: true in the record of the client.';
 
 /**
- * Returns the setting that makes a challenge required; undefined if the request does without. The parameters of the request are final: a request object
- * is merged, and a pushed request is loaded.
+ * Returns the setting that makes a challenge required; undefined if the request needs no challenge. The parameters of the request are final: a request
+ * object is merged, and a pushed request is loaded.
  * @see RFC 9700 §2.1.1, RFC 8252 §6, FAPI 2.0 Security Profile §5.3.2.2, FAPI 1.0 Advanced §5.2.2
  */
 function reasonForChallenge(oidc: KoaContextWithOIDC['oidc'] | undefined, client: Client): string | undefined {
@@ -78,8 +79,8 @@ export function checkPlainAllowed({ allowPlainPkce }: Pick<ClientRecord, 'allowP
 }
 
 /**
- * Returns the S256 challenge of a `plain` challenge, which oidc-provider does not know, so that all later steps are the same. Undefined without one, or if
- * it is malformed.
+ * Returns the S256 challenge of a `plain` challenge, so that all later steps are the same, because oidc-provider does not know `plain`. Undefined if the
+ * challenge is missing or malformed.
  * @see RFC 7636 §4.2
  */
 export function hashedPlainChallenge({
@@ -91,7 +92,7 @@ export function hashedPlainChallenge({
 }
 
 /**
- * Refuses a code without a challenge if PKCE is required for the client now. The client may have become public after it asked for the code.
+ * Refuses a code without a challenge if PKCE is required for the client now. The client may have become public after the client asked for the code.
  * @throws InvalidGrant @see RFC 9700 §2.1.1
  */
 function checkCodeHasChallenge(ctx: Context, client: Client, { codeChallenge }: Parameters): void {
@@ -101,9 +102,9 @@ function checkCodeHasChallenge(ctx: Context, client: Client, { codeChallenge }: 
     throw new errors.InvalidGrant(`the code was given without code_challenge (PKCE), which is required by now, because ${reason}`);
 }
 
-/** Members of a code about the request for it, because a later rule of its client may refuse the code. */
+/** Members of a code that describe the request for it, because a later rule of its client may refuse the code. */
 export interface CodeRequest {
-  /** Set if the challenge was `plain`. It is stored as that of S256. */
+  /** Set if the challenge was `plain`, which is stored as an S256 challenge. */
   readonly plainPkce?: true;
   readonly wasPushed?: true;
 }
@@ -127,7 +128,7 @@ export function checkCodeRequest(
 
 /**
  * Compares the verifier with the challenge of a code. Without a challenge, there must be no verifier.
- * @throws InvalidRequest for a malformed verifier, InvalidGrant for a wrong one.
+ * @throws InvalidRequest for a malformed verifier, InvalidGrant for an invalid verifier.
  * @see RFC 7636 §4.6, RFC 9700 §4.8.2
  */
 export function checkVerifier(verifier: string | undefined, { codeChallenge, codeChallengeMethod }: Parameters): void {

@@ -7,12 +7,12 @@ import { oauthAnswerTo } from '../../http/error-answers.js';
 import type { AnsweredError } from '../upstream/errors.js';
 
 /**
- * Returns the OAuth error for an error that an extension threw while it answered a client: `invalid_request`, or for another status (403, 429, 503) its own
- * code, with `Retry-After`. oidc-provider answers it in the same way at both doors.
+ * Returns the OAuth error for an error that an extension threw while the extension answered a client. The error is `invalid_request`. For another status
+ * (403, 429, 503), the error is the extension's own code, with `Retry-After`. oidc-provider answers the error in the same way at both doors.
  * @throws every error that OAuth has no form for; an internal error, unchanged
  */
 export function refusalOf(ctx: Context, error: unknown): GrantRefusal {
-  // oidc-provider answers these itself.
+  // oidc-provider answers these errors itself.
   if (error instanceof errors.OIDCProviderError || error instanceof UnavailableError) throw error;
   const { status, code, description, retryAfterSeconds } = oauthAnswerTo(error);
   if (status >= 500 && !(error instanceof IdpError)) throw error;
@@ -25,8 +25,8 @@ export function refusalOf(ctx: Context, error: unknown): GrantRefusal {
 }
 
 /**
- * Returns the status with which oidc-provider's endpoints answer an error: its own if it is meant for callers. oidc-provider uses the `statusCode` of any
- * error.
+ * Returns the status with which oidc-provider's endpoints answer an error. An error that is meant for callers has its own status. Every other error gets
+ * 500. oidc-provider itself uses the `statusCode` of any error.
  */
 export function statusAtEndpoints(error: Error & { readonly expose?: unknown; readonly status?: unknown }): number {
   const { expose, status } = error;
@@ -39,7 +39,7 @@ export interface FailedRequest {
   /** Id of the client that authenticated. */
   readonly client: string | undefined;
   readonly tenant?: string | undefined;
-  /** Difference between an unregistered URI and the nearest registered one. */
+  /** Difference between an unregistered URI and the nearest registered URI. */
   readonly difference?: string | undefined;
 }
 

@@ -21,7 +21,7 @@ export interface ClientRefusals {
 export function createClientRefusals({ directory, countWrongSecret }: Pick<OidcParts, 'directory' | 'countWrongSecret'>): ClientRefusals {
   const noted = perRequest((): { refusal?: () => Promise<void> } => ({}));
 
-  /** @param log writes the refusal, if the limit of wrong secrets is not reached */
+  /** @param log writes the refusal, if the rate limit of wrong secrets is not reached */
   async function settle(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError, log: Log): Promise<void> {
     const presented = presentedBy(ctx);
     const refused = await refusedBy(ctx, error, presented);
@@ -60,7 +60,7 @@ const isOfClient = (error: Error): error is errors.OIDCProviderError =>
 
 type Way = 'secret' | 'assertion' | 'attestation' | 'other' | 'none';
 
-/** Credentials whose refusals count towards the limit. */
+/** Credentials whose refusals count towards the rate limit. */
 const guessable: ReadonlySet<Way> = new Set(['secret', 'assertion', 'other']);
 
 /** The credentials of a request, whether or not they are valid. */

@@ -1,4 +1,4 @@
-/** Problems of client metadata by the schema of oidc-provider. They are found when a client is written, not at its first request. */
+/** Problems of client metadata by the schema of oidc-provider. The problems are found when a client is written, not at its first request. */
 
 import type Provider from 'oidc-provider';
 import { type InputProblem, ownMetadataNames } from '../../directory/index.js';
@@ -32,7 +32,8 @@ const paths: Readonly<Record<string, string>> = { client_id: '/id', client_name:
 /**
  * Returns all problems, each at its member. oidc-provider reports only the first problem. So the member is removed and the rest is checked again, until an
  * invalid stored member hides no other problem.
- * Where FAPI 2.0 applies, members that contradict it have a problem too.
+ *
+ * If FAPI 2.0 applies, members that contradict the profile are problems too.
  */
 export function findSchemaProblems(
   provider: Provider,
@@ -72,7 +73,7 @@ const unserved = (metadata: Client['metadata'], known: object): readonly string[
     (name) => metadata[name] !== undefined && metadata[name] !== false && !Object.hasOwn(known, name) && !ownMembers.has(name),
   );
 
-/** Returns the member of a problem: the first that its text names. */
+/** Returns the member of a problem: the first member that the problem's text names. */
 function memberIn(words: string, metadata: object): string {
   const named = words.match(/[a-z]+(?:_[a-z0-9]+)*/g) ?? [];
   const known = named.find((name) => Object.hasOwn(metadata, name) || /_(?:uris?|alg|enc|types|method)$|^jwks$/.test(name));

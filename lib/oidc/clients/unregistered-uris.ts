@@ -1,13 +1,13 @@
-/** URIs of requests that the client did not register. Developers see the received and the registered URIs, because they mostly differ by one character. */
+/** URIs of requests that the client did not register. Developers see the received and the registered URIs, because these mostly differ by one character. */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { LONGEST_URI } from '../../directory/index.js';
 import { nearestUri } from '../../text/nearest-uri.js';
 
 interface UnregisteredUri {
   readonly received: string;
-  /** Registered URIs, the nearest first. */
+  /** Registered URIs, the nearest URI first. */
   readonly registered: readonly string[];
-  /** Difference from the nearest one, without its value. */
+  /** Difference from the nearest registered URI, without its value. */
   readonly difference?: string;
 }
 
@@ -33,7 +33,7 @@ function comparedUri(received: unknown, registered: readonly string[] = []): Unr
 const MOST_URIS = 20;
 const MOST_CHARACTERS = 300;
 
-/** Returns both URIs and their difference in lines of text, for the page that developers see. */
+/** Returns the received and the registered URIs and their difference in lines of text, for the page that developers see. */
 export function shownUris({ received, registered, difference }: UnregisteredUri): string {
   const more = registered.length - MOST_URIS;
   return [
@@ -44,11 +44,11 @@ export function shownUris({ received, registered, difference }: UnregisteredUri)
   ].join('\n');
 }
 
-/** Percent-encodes characters that no URI has, because some of them are invisible, end a line or begin markup. @see RFC 3986 §2 */
+/** Returns the URI with all characters that no URI has percent-encoded, because some of them are invisible, end a line or begin markup. @see RFC 3986 §2 */
 const visible = (uri: string): string =>
   `${uri.slice(0, MOST_CHARACTERS)}${uri.length > MOST_CHARACTERS ? '...' : ''}`
     .replace(/\p{Cs}/gu, '?')
     .replace(/[^\w.~:/?#[\]@!$&'()*+,;=%-]/gu, encodeURIComponent);
 
-/** {@link shownUris} as a part of an `error_description`. */
+/** Returns {@link shownUris} as a part of an `error_description`. */
 export const describedUris = (uri: UnregisteredUri): string => shownUris(uri).replaceAll('\n', '; ');
