@@ -26,7 +26,7 @@ export interface AboutHolder {
 }
 
 /**
- * Returns the claims of an access token. Introspection and JWT access tokens have the same.
+ * Returns the claims of an access token. Introspection and JWT access tokens have the same claims.
  * @see RFC 9068 §2.2
  */
 export type AccessTokenClaims = (about: AboutHolder) => Promise<Record<string, unknown>>;
@@ -41,13 +41,13 @@ export const createAccessTokenClaims =
     return { ...claims, ...ofSignIn };
   };
 
-/** Returns the key to which a token is bound. @see RFC 7800 §3.1, RFC 9449 §6.1, RFC 8705 §3.1 */
+/** Returns the key or the certificate to which a token is bound. @see RFC 7800 §3.1, RFC 9449 §6.1, RFC 8705 §3.1 */
 export function confirmationOf({ jkt, 'x5t#S256': x5t }: Pick<AccessTokenRecord, 'jkt' | 'x5t#S256'>): { cnf?: object } {
   const cnf = { ...(jkt ? { jkt } : {}), ...(x5t ? { 'x5t#S256': x5t } : {}) };
   return Object.keys(cnf).length > 0 ? { cnf } : {};
 }
 
-/** Returns the resource that the request named, else the API resources that own the token's scopes. */
+/** Returns the resource that the request named, otherwise the API resources that own the token's scopes. */
 export const audiencesOf = (
   scopes: Scopes,
   ctx: object,
@@ -61,8 +61,8 @@ const WRAPPED = 'jwt~';
 export const tokenIn = (parameter: string): string => parameter.trim().replace(/^(?:bearer|dpop)\s+/i, '') || parameter;
 
 /**
- * Wraps the token, because oidc-provider refuses a text that looks like a JWT at these endpoints. A token of this service may be one, and another JWT is
- * unknown.
+ * Wraps the token, because oidc-provider refuses a text that looks like a JWT at these endpoints. A token of this service may be a JWT. Any other JWT is an
+ * unknown token.
  */
 export function wrapToken(route: string, parameters: Record<string, string | string[] | undefined>) {
   if (!tokenRoutes.has(route) || typeof parameters.token !== 'string') return parameters;
@@ -88,7 +88,7 @@ export type AccessTokenRecord = {
   readonly [Member in keyof Omit<AccessTokenModel, 'kind'>]: AccessTokenModel[Member] | undefined;
 } & Pick<AccessTokenModel, 'jti' | 'clientId'>;
 
-/** Access tokens as JWTs, for clients that are registered for them. @see RFC 9068 */
+/** Access tokens as JWTs, for clients that are registered for JWT access tokens. @see RFC 9068 */
 export interface AccessTokens {
   /** Returns the JWT. @param holder absent for a token of the client itself. */
   signed(ctx: object, client: Client, token: AccessTokenRecord, holder?: Holder): Promise<string>;
@@ -125,7 +125,7 @@ export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes:
     async signed(ctx, client, token, holder) {
       const audiences = audiencesOf(scopes, ctx, token);
       const payload = {
-        // Members of a host (`extraTokenClaims`) come first, so that they cannot replace those of the service.
+        // Members of a host (`extraTokenClaims`) come first, so that they cannot replace the members of the service.
         ...token.extra,
         ...(holder ? await claimsOf({ ctx, client, account: holder.account, login: holder.login, scope: token.scope, audiences }) : {}),
         iss: options.issuer,

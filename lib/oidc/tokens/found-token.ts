@@ -13,7 +13,7 @@ export interface FoundToken {
   readonly isSigned: boolean;
 }
 
-/** Returns a live token; undefined for all others. A used refresh token is live during its grace period. */
+/** Returns a live token; undefined for all other tokens. A used refresh token is live during its grace period. */
 export type FindToken = (unit: UnitOfWork, value: string) => Promise<FoundToken | undefined>;
 
 export const createFindToken =

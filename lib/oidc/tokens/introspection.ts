@@ -66,7 +66,7 @@ export const createDescribeToken = (parts: OidcParts, accounts: Accounts, scopes
   };
 };
 
-/** Whether the caller may read access tokens that were issued to others. */
+/** Returns whether the caller may read access tokens that were issued to other clients. */
 const mayRead = (caller: Caller, audiences: readonly string[]): boolean =>
   caller.introspects === 'all' || (!isClient(caller) && audiences.includes(caller.id));
 
@@ -86,8 +86,8 @@ export const createIntrospectionPolicy =
   };
 
 /**
- * Adds `token_type`, which oidc-provider leaves out. It is not `Bearer`, so that nobody uses the token as an access token. @see RFC 7662 §2.2, RFC 7009
- * §2.1
+ * Adds `token_type`, which oidc-provider leaves out. The type is not `Bearer`, so that nobody uses the token as an access token. @see RFC 7662 §2.2, RFC
+ * 7009 §2.1
  */
 export function nameRefreshToken(ctx: KoaContextWithOIDC): void {
   const { route, entities } = ctx.oidc;
@@ -135,5 +135,5 @@ export const createIntrospect =
     };
   };
 
-/** Returns a new object for each answer, because middleware may add members to it. */
+/** Returns a new object for each answer, because middleware may add members to the object. */
 const inactive = () => ({ active: false });

@@ -1,8 +1,9 @@
 /**
- * Tokens: the endpoints that issue, describe and end them.
+ * Tokens: the endpoints that issue, describe and revoke tokens. The code here issues the tokens of a grant, in one commit with the use of the code or
+ * refresh token.
  *
- * Each grant type, introspection, revocation and userinfo has one handler. Two doors lead to it: `doors/plain-door` for the common form of a request, and
- * `doors/provider-door` from within oidc-provider. This file issues the tokens of a grant, in one commit with the use of the code or refresh token.
+ * Each grant type, introspection, revocation and userinfo has one handler. Two doors lead to the handler: `doors/plain-door` for the common form of a
+ * request, and `doors/provider-door` from within oidc-provider.
  */
 import { type AdapterPayload, type Client, errors } from 'oidc-provider';
 import { epochSeconds } from '../../times/epoch-seconds.js';
@@ -26,7 +27,7 @@ export interface Issuance {
   readonly grant: AdapterPayload;
   /** Grant types that led to the source: `authorization_code refresh_token`. */
   readonly gty: string;
-  /** Requested scopes, of those granted. */
+  /** Granted scopes that the request asks for. */
   readonly asked: string;
   readonly proof: Proof | undefined;
   readonly refreshToken?: { readonly id: string; readonly rotations: number };
@@ -117,7 +118,7 @@ interface AskedClaims {
   readonly id_token?: { readonly acr?: unknown };
 }
 
-/** Returns the key to which a refresh token is bound: that of a client without credentials. @see RFC 9449 §5 */
+/** Returns the thumbprint of the key to which a refresh token is bound: the key of a client without credentials. @see RFC 9449 §5 */
 const boundTo = ({ clientAuthMethod }: Client, proof: Proof | undefined): string | undefined =>
   clientAuthMethod === 'none' ? proof?.jkt : undefined;
 

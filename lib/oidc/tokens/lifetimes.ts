@@ -21,7 +21,9 @@ type Ttl = (
   grant?: { readonly exp?: number; readonly login?: { readonly endsAt?: number } | undefined },
 ) => number;
 
-/** Returns the lifetime of each artifact in seconds: that of the client, else that of the instance, and never longer than the grant's. */
+/**
+ * Returns the lifetime of each artifact in seconds: the lifetime of the client, otherwise the lifetime of the instance, and never longer than the grant's.
+ */
 export function lifetimesOf({
   options: { lifetimes },
   now,
@@ -57,7 +59,7 @@ export function lifetimesOf({
       const idle = isFapi2(record) ? absolute : (own?.refreshTokenIdle ?? lifetimes.refreshTokenIdle);
       return withinGrant(Math.max(1, Math.min(idle, left)), ctx, grant);
     },
-    // The code that makes the grant sets it, because it knows the session and whether the grant outlives it.
+    // The code that makes the grant sets its end, because that code knows the session and whether the grant outlives the session.
     Grant: () => lifetimes.refreshTokenAbsolute,
   };
 }

@@ -10,7 +10,7 @@ import type { AccessTokenRecord } from './access-token-jwt.js';
 
 type Bound = Pick<AccessTokenRecord, 'clientId' | 'jkt' | 'x5t#S256'>;
 
-/** Returns the reason if the request does not prove possession; undefined if it does, or if the token is not bound. */
+/** Returns the reason if the request does not prove possession; undefined if the request proves it, or if the token is not bound. */
 export type CheckPossession = (ctx: Context, shown: ShownToken, token: Bound) => Promise<TokenRefusal | undefined>;
 
 export const refusedFor = (cause: string): TokenRefusal => ({ refused: 'invalid_token', cause });
@@ -29,7 +29,7 @@ export const createCheckPossession =
       const proof = await tokenProof(provider(), ctx, issuer + ctx.path, value);
       if (!proof) return { refused: 'invalid_dpop_proof', cause: 'no DPoP proof' };
       if (proof.jkt !== jkt) return refusedFor('bound to another key than that of the proof');
-      // Last, because it writes to the store.
+      // The proof is used last, because the use writes to the store.
       await proof.use(clientId);
       return undefined;
     } catch (error) {

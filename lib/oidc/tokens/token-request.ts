@@ -5,11 +5,11 @@ import type { Awaitable } from '../../awaitable.js';
 import type { Client as ClientRecord } from '../../store/records/records.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
 
-/** Key of a DPoP proof. @see RFC 9449 §4 */
+/** Key of a DPoP proof, and the use of the proof. @see RFC 9449 §4 */
 export interface Proof {
   /** Thumbprint of the key. @see RFC 7638 */
   readonly jkt: string;
-  /** Records the use of the proof. @throws InvalidGrant if it was used before. */
+  /** Records the use of the proof. @throws InvalidGrant if the proof was used before. */
   use(): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export interface TokenRequest {
   readonly unit: UnitOfWork;
   readonly client: Client;
   readonly record: ClientRecord;
-  /** Parameters of the grant type. Each occurs once. */
+  /** Parameters of the grant type. Each parameter occurs once. */
   readonly parameters: Readonly<Record<string, string | undefined>>;
   /** Returns the DPoP proof of the request. @throws InvalidDpopProof, UseDpopNonce */
   proof(): Awaitable<Proof | undefined>;
@@ -35,7 +35,7 @@ export interface TokenResponse {
 }
 
 /**
- * A grant type: puts new tokens into the unit of work, and marks the grant as used. The door commits both before it answers.
+ * Puts new tokens into the unit of work, and marks the grant as used. The door commits both before the door answers.
  * @throws errors of oidc-provider: InvalidRequest, InvalidGrant, InvalidScope
  */
 export type GrantType = (request: TokenRequest) => Promise<TokenResponse>;

@@ -15,7 +15,7 @@ export interface UserinfoRequest {
   readonly grant: Pick<GrantRecord, 'login' | 'openid'>;
 }
 
-/** Returns undefined if nothing may be told about the account any more. @see OpenID Connect Core §5.3.2 */
+/** Returns the claims of the account; undefined if no claims of the account may be returned any more. @see OpenID Connect Core §5.3.2 */
 export type AnswerUserinfo = (request: UserinfoRequest) => Promise<object | undefined>;
 
 export const createUserinfo =

@@ -1,9 +1,10 @@
 /**
  * Two doors to the handlers of the token endpoints.
  *
- * Nearly all requests come by the door in this file: a form with a client's secret, or a GET with a bearer token. The endpoint's handler answers them
- * without oidc-provider, for a fraction of the work, and its refusal is the answer. Requests that are unusual in any way, and clients that do not
- * authenticate, go through `provider-door` to the same handler.
+ * Nearly all requests come by the door in this file: a form with a client's secret, or a GET with a bearer token. The endpoint's handler answers the
+ * request without oidc-provider, for a fraction of the work. A refusal of the handler is the answer.
+ *
+ * Requests that are unusual in any way, and clients that do not authenticate, go through `provider-door` to the same handler.
  */
 import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
@@ -28,7 +29,7 @@ import { isScope, type PlainForm, plainBearer, plainForm } from './plain-request
 import type { Handlers } from './provider-door.js';
 import type { Redeem } from './redeem.js';
 
-/** Answers a request. Returns false if the request is left to the other door. Then nothing was done. */
+/** Answers a request. Returns false if the request is left to the other door, and has no effect then. */
 type Answer = (ctx: Context) => Promise<boolean>;
 
 /** Endpoints that the door answers. */
@@ -147,7 +148,7 @@ function callFrom(
   form: PlainForm,
   caller: Client | undefined,
 ): Call | undefined {
-  // Clients of FAPI 2.0 have no secret. The other door refuses one whose row is older than the profile.
+  // Clients of FAPI 2.0 have no secret. The other door refuses a client whose row is older than the profile.
   if (!isAuthenticated(caller, form, now()) || isFapi2(clientOf(caller))) return undefined;
   noteCaller(ctx, caller);
   return { ctx, caller, fields: form.fields, unit: adapters.unitOf(ctx) };
@@ -155,11 +156,11 @@ function callFrom(
 
 const secretMethods = new Set<unknown>(['client_secret_basic', 'client_secret_post']);
 
-/** Whether the form's secret is the client's. */
+/** Returns whether the form's secret is the client's. */
 const isAuthenticated = (client: Client | undefined, { secret }: PlainForm, now: number): client is Client =>
   client !== undefined && secretMethods.has(client.clientAuthMethod) && isLiveSecret(callerOf(client)?.secrets ?? [], secret, now);
 
-/** Whether oidc-provider would pass the parameters of a token request to the handler. It refuses all others itself. */
+/** Returns whether oidc-provider would pass the parameters of a token request to the handler. oidc-provider refuses all other requests itself. */
 const hasPlainValues = ({ scope, redirect_uri: redirectUri = '' }: PlainForm['fields']): boolean =>
   isScope(scope) && redirectUri.length <= LONGEST_URI;
 
@@ -197,7 +198,7 @@ function challengeCaller(
   ctx.set('WWW-Authenticate', challenge(scheme, present({ realm, error, error_description })));
 }
 
-/** Whether the token is a plain bearer token: not signed, and not bound to a key or a resource. @see RFC 9449 §7, RFC 8705 §3, RFC 8707 §2 */
+/** Returns whether the token is a plain bearer token: not signed, and not bound to a key or a resource. @see RFC 9449 §7, RFC 8705 §3, RFC 8707 §2 */
 const isPlainToken = ({ structured, jkt, aud, scope, ...token }: Readonly<Record<string, unknown>>): boolean =>
   !structured && jkt === undefined && token['x5t#S256'] === undefined && aud === undefined && String(scope).split(' ').includes('openid');
 
@@ -211,7 +212,7 @@ function send(ctx: Context, body: object, headers: Headers = readable): true {
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
-/** Sets headers by Node's own method, because every answer has them and Koa's method reads each twice. */
+/** Sets headers by Node's own method, because every answer has them and Koa's method reads each header twice. */
 function setHeaders({ res }: Context, headers: Headers): void {
   for (const [name, value] of headers) res.setHeader(name, value);
 }

@@ -1,4 +1,7 @@
-/** Readers for the common forms of requests: a form with a client's secret, a GET with a bearer token. They return undefined for all others. */
+/**
+ * Readers for the common forms of requests: a form with a client's secret, and a GET with a bearer token. The readers return undefined for all other
+ * requests.
+ */
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Context } from 'koa';
@@ -12,7 +15,7 @@ const hasPlainHeaders = (ctx: Context): boolean => unusualHeaders.every((name) =
 
 const usualAccepts: ReadonlySet<string | undefined> = new Set([undefined, '*/*', 'application/json']);
 
-/** Whether a refusal would be a page, which oidc-provider shows. */
+/** Returns whether a refusal would be a page, which oidc-provider shows. */
 const asksForPage = (ctx: Context): boolean => !usualAccepts.has(ctx.req.headers.accept) && ctx.accepts('json', 'html') === 'html';
 
 /** Returns the bearer token of a GET without parameters. @see RFC 6750 §2.1 */
@@ -55,7 +58,7 @@ function formOf(req: IncomingMessage, body: Buffer | null, length: number): Plai
   return credentials && { clientId: credentials.clientId, secret: credentials.secret, fields };
 }
 
-/** Returns the fields if each occurs once, and none is another kind of authentication. */
+/** Returns the fields if each field occurs once, and no field is another kind of authentication. */
 function singleFields(text: string): Fields | undefined {
   const fields = parse(text);
   for (const name in fields) {
@@ -93,10 +96,10 @@ function credentialsOf({ headers }: IncomingMessage, fields: Fields): Pick<Plain
   return basic && (clientId === undefined || clientId === basic.clientId) ? basic : undefined;
 }
 
-/** Text in application/x-www-form-urlencoded that has only one reading: escapes are complete, and no other byte needs one. */
+/** Text in application/x-www-form-urlencoded that has only one reading: escapes are complete, and no other byte needs an escape. */
 const formEncoded = /^(?:[\w.~-]|%[\da-f]{2})+$/i;
 
-/** Returns the decoded text; undefined if oidc-provider has to decide what it means. @see RFC 6749 §2.3.1, Appendix B */
+/** Returns the decoded text; undefined if oidc-provider has to decide the meaning. @see RFC 6749 §2.3.1, Appendix B */
 function decoded(text: string): string | undefined {
   if (!formEncoded.test(text)) return undefined;
   if (!text.includes('%')) return text;
@@ -108,7 +111,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Characters VSCHAR. @see RFC 6749 Appendix A */
+/** Visible characters (VSCHAR). @see RFC 6749 Appendix A */
 const visible = /^[ -~]+$/;
 
 function decodedCredentials(authorization: string): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
@@ -119,7 +122,7 @@ function decodedCredentials(authorization: string): Pick<PlainForm, 'clientId' |
   return clientId !== undefined && secret !== undefined ? { clientId, secret } : undefined;
 }
 
-/** Whether a text is absent or has the syntax of a scope. @see RFC 6749 §3.3 */
+/** Returns whether a text is absent or has the syntax of a scope. @see RFC 6749 §3.3 */
 export const isScope = (text: string | undefined): boolean => text === undefined || scopeSyntax.test(text);
 
 const scopeSyntax = /^[!#-[\]-~]+(?: [!#-[\]-~]+)*$/;

@@ -15,7 +15,7 @@ import type { TokenRequest } from '../token-request.js';
 import type { AnswerUserinfo } from '../userinfo.js';
 import type { Redeem } from './redeem.js';
 
-/** Handlers that answer in place of oidc-provider's. */
+/** Handlers that answer in place of oidc-provider's handlers. */
 export interface Handlers {
   readonly grantTypes: GrantTypes;
   readonly introspect: Introspect;
@@ -30,7 +30,7 @@ export interface ProviderDoor {
   readonly admit: Step;
   /** Exchanges a grant. `theirs` is oidc-provider's own handler. */
   grant(name: string, ctx: KoaContextWithOIDC, theirs: () => Promise<void>): Promise<void>;
-  /** The last step of endpoints, in place of oidc-provider's. An endpoint without one has oidc-provider's own answer. */
+  /** The last step of endpoints, in place of oidc-provider's last step. An endpoint without a last step here has oidc-provider's own answer. */
   readonly lastSteps: Readonly<Partial<Record<'introspection' | 'revocation' | 'userinfo', Step>>>;
 }
 
@@ -101,7 +101,7 @@ async function checkCode({ adapters }: OidcParts, { ctx, unit, client, record, p
   if (found?.token.clientId === client.clientId) checkCodeRequest(ctx, client, record, found.token);
 }
 
-/** Returns the refresh token to use next, if oidc-provider would return the one that was sent. */
+/** Puts the refresh token to use next into the answer, because oidc-provider would return the refresh token that was sent. */
 async function keepRefreshToken(keep: KeepRefreshToken, request: TokenRequest): Promise<void> {
   const { ctx, parameters } = request;
   const refreshToken = await keep(request, parameters.refresh_token as string);

@@ -5,15 +5,17 @@ import type { SpentTokenRules } from '../grants/refresh-token.js';
 import type { TokenRequest } from '../token-request.js';
 
 /**
- * Runs a grant type and commits its tokens before the answer is made, so that of two uses of one credential one is refused.
+ * Runs a grant type and commits its tokens before the answer is made, so that the second of two uses of one credential is refused.
  * @param mint puts the new tokens into the unit of work of the request
  * @throws InvalidGrant
  */
 export type Redeem = <T>(name: string, request: TokenRequest, mint: () => Promise<T>) => Promise<T>;
 
 /**
- * Grant types that run again after a concurrent request wrote first. The second of two refreshes finds the successor that the first one wrote, within the
- * grace period. The second use of a code finds that the code was used, and ends its grant if it is no retry. An exchange of an extension runs once.
+ * Grant types that run again after a concurrent request wrote first. An exchange of an extension runs once.
+ *
+ * Within the grace period, the second of two refreshes finds the successor that the first refresh wrote. The second use of a code finds that the code was
+ * used, and ends the code's grant unless the use is a retry.
  */
 const mintedAgain: ReadonlySet<string> = new Set(['authorization_code', 'refresh_token']);
 

@@ -5,7 +5,8 @@ import type { Client } from '../../../store/records/records.js';
 import { checkScopes, type Scopes } from '../../accounts/scopes.js';
 
 /**
- * Returns the API scopes of a request that the client may have. Without `scope`, returns all of them except those of the admin API. @throws InvalidScope
+ * Returns the API scopes of a request that the client may have. Without `scope`, returns all API scopes that the client may have, except scopes of the
+ * admin API. @throws InvalidScope
  * @see RFC 6749 §4.4.2, §3.3
  */
 export function clientCredentialsScope(ctx: object, scopes: Scopes, client: Client, asked: string | undefined): string | undefined {
@@ -17,7 +18,7 @@ export function clientCredentialsScope(ctx: object, scopes: Scopes, client: Clie
 }
 
 /**
- * Checks `scope` for grants that ignore it, or narrow their scope by it: a scope that the client may not have is refused. @throws InvalidScope @see RFC
+ * Checks `scope` for grants that ignore `scope`, or narrow their scope by it: refuses a scope that the client may not have. @throws InvalidScope @see RFC
  * 6749 §5.2
  */
 export function checkScopeBeside(ctx: object, scopes: Scopes, client: Client, asked: unknown): void {

@@ -26,7 +26,7 @@ export function createAuthorizationCode({ adapters: { tokens } }: OidcParts, sco
     checkCodeRequest(ctx, client, record, source);
     requireProof(client, proof);
     if (source.redirectUri !== redirectUri) throw new errors.InvalidGrant('authorization code redirect_uri mismatch');
-    // The code counts as used whatever happens next, because its client presented it. @see RFC 6749 §4.1.2
+    // The code counts as used, whatever happens next, because the code's own client sent it. @see RFC 6749 §4.1.2
     tokens.spend(unit, 'AuthorizationCode', code, { accessToken: record.lifetimes.accessToken });
     if (source.dpopJkt !== undefined && source.dpopJkt !== proof?.jkt)
       throw new errors.InvalidGrant('DPoP proof key thumbprint does not match dpop_jkt');

@@ -33,7 +33,7 @@ interface Made {
 export interface ExtensionGrants {
   /** Returns the handler of a grant type, if the service issues tokens itself. */
   handler(name: string, type: () => OurGrantType, issue: Issue): GrantType;
-  /** Returns the handler of a grant type, if oidc-provider issues tokens. @param levels that `acr` names there. */
+  /** Returns the handler of a grant type, if oidc-provider issues tokens. @param levels levels that `acr` names at oidc-provider. */
   handlerOfProvider(name: string, type: () => OurGrantType, levels: readonly string[]): (ctx: KoaContextWithOIDC) => Promise<void>;
 }
 

@@ -20,7 +20,7 @@ import { checkScopeBeside } from './asked-scope.js';
 
 /** Maximum uses of one refresh token that count as retries. */
 const MAX_RETRIES = 5;
-/** Milliseconds, longer than any grace period. */
+/** Milliseconds for which uses are counted: longer than any grace period. */
 const COUNTED_MS = 120_000;
 
 /** A token request whose client authenticated. */
@@ -29,13 +29,14 @@ type Use = Pick<TokenRequest, 'ctx' | 'unit' | 'client' | 'parameters'>;
 /** Rules for a refresh token that its own client used before. */
 export interface SpentTokenRules {
   /**
-   * Ends the grant of a replayed refresh token, and raises `RefreshTokenReplayed`, whatever else the request contains. A retry is no replay. The event is
-   * written before the grant ends. If either write fails, the caller is told to retry, and the next attempt does the rest.
+   * Ends the grant of a replayed refresh token, and raises `RefreshTokenReplayed`, whatever else the request contains. A retry is no replay.
+   *
+   * The event is written before the grant ends. If either write fails, the client is asked to retry, and the next attempt does the rest.
    * @throws InvalidGrant
    * @see RFC 9700 §4.14.2
    */
   refuseReplay(use: Use): Promise<void>;
-  /** {@link refuseReplay}, and counts a retry. @throws InvalidGrant for one retry too many, which ends nothing. */
+  /** Refuses replays by {@link refuseReplay}, and counts a retry. @throws InvalidGrant for one retry too many, which ends nothing. */
   admit(use: Use): Promise<void>;
 }
 
@@ -101,7 +102,7 @@ export function refreshUseOf(ctx: Sender, token: string, client: ClientRecord | 
   return { sender: senderOf(ctx, token), ...present({ grace }) };
 }
 
-/** Whether a token comes from another address and another user agent than before. A phone that changes networks keeps its user agent. */
+/** Returns whether a token comes from another address and another user agent than before. A phone that changes networks keeps its user agent. */
 function isFromElsewhere(ctx: Sender, token: string, { sender }: Partial<RefreshUse>): boolean {
   if (sender === undefined) return false;
   const before = sender.split('.');
@@ -113,7 +114,7 @@ function isFromElsewhere(ctx: Sender, token: string, { sender }: Partial<Refresh
 const senderOf = (ctx: Sender, token: string): string =>
   [ctx.ip, ctx.get('user-agent')].map((text) => hash('sha256', `${token} ${text}`, 'base64url').slice(0, 8)).join('.');
 
-/** Returns the first refresh token of a grant, for `issue`; nothing if the client gets none. */
+/** Returns the first refresh token of a grant, for `issue`; an empty object if the client gets no refresh token. */
 export const firstRefreshToken = (client: Client, scope: string, grantId: string): Pick<Issuance, 'refreshToken'> =>
   getsRefreshToken(client, scope.split(' ')) ? { refreshToken: { id: createId('RefreshToken', grantId), rotations: 0 } } : {};
 
@@ -121,8 +122,10 @@ export const firstRefreshToken = (client: Client, scope: string, grantId: string
 export type KeepRefreshToken = (request: Pick<TokenRequest, 'unit' | 'client'>, value: string) => Promise<string>;
 
 /**
- * A token from before FAPI 2.0 applied to its client has an idle end, which is replaced by its absolute end when it is used. A token that rotated before is a
- * retry within the grace, and its successor is the token to go on with. All records were read before.
+ * Creates the function that returns the refresh token to use next, for a client whose tokens do not rotate.
+ *
+ * A token that was issued before FAPI 2.0 applied to its client has an idle end. The idle end is replaced by the absolute end when the token is used. A
+ * token that rotated before is a retry within the grace period, and its successor is the token to use next. All records were read before.
  */
 export function createKeepRefreshToken(parts: OidcParts): KeepRefreshToken {
   const { tokens } = parts.adapters;
@@ -138,7 +141,10 @@ export function createKeepRefreshToken(parts: OidcParts): KeepRefreshToken {
   };
 }
 
-/** Rotates at every use, except for clients of FAPI 2.0. @see RFC 6749 §6, RFC 9700 §4.14.2, FAPI 2.0 Security Profile §5.3.2.1 */
+/**
+ * Creates the grant type of refresh tokens. A token rotates at every use, except for clients of FAPI 2.0. @see RFC 6749 §6, RFC 9700 §4.14.2, FAPI 2.0
+ * Security Profile §5.3.2.1
+ */
 export function createRefreshToken(parts: OidcParts, scopes: Scopes, issue: Issue): GrantType {
   const { adapters, isFapi2 } = parts;
   const { tokens } = adapters;
