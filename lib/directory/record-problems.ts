@@ -15,11 +15,11 @@ import { OF_INSTANCE } from './tenants/extension-collections.js';
  * - the person and the user of an invitation,
  * - the parent account of a linked account.
  *
- * A restore or another program may have removed the other record. Ids of removed groups and subsidiaries are not such references, because a removal leaves
- * them
- * behind, and reads ignore them.
+ * A restore or another program may have removed the other record. Ids of removed groups and subsidiaries are not such references, because a
+ * removal leaves them behind, and reads ignore them.
  *
- * The functions return a JSON Pointer to a reference to a missing record. An unreadable record is not missing, because `health()` names it itself.
+ * The functions return a JSON Pointer to a reference to a missing record. An unreadable record is not missing, because `health()` names it
+ * itself.
  */
 export interface MissingReferences {
   /** Returns any missing reference. */

@@ -126,10 +126,7 @@ export interface VouchedMeans extends Means {
 /** Returns whether a means is unchanged since it was listed. */
 const isListed = (means: VouchedMeans, listed: readonly VouchedMeans[]): boolean => listed.some((one) => isDeepStrictEqual(one, means));
 
-/**
- * Returns a text that changes with each new mailed link and with each fetch of a mailed link, because then another person may have the
- * link.
- */
+/** Returns a text that changes with each new mailed link and with each fetch of a mailed link, because another person may have fetched the link. */
 const revisionOf = ({ serial, fetches = 0 }: { readonly serial: number; readonly fetches?: number }): string => `${serial}.${fetches}`;
 
 /** Returns the address of a person as a means. */

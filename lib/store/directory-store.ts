@@ -1,6 +1,5 @@
 /**
- * The contract of the store for durable records: tenants, persons, clients, keys, events.
- * `adapters/conformance` is its executable form.
+ * The contract of the store for durable records: tenants, persons, clients, keys, events. `adapters/conformance` is its executable form.
  */
 
 /** The members of every durable record. Rows that a store returns are frozen; instants are `Date`s. */

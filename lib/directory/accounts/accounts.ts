@@ -72,8 +72,8 @@ export interface Accounts {
   /** Returns the subsidiary of the person; a promise only if the cache does not have the subsidiary. */
   subsidiary(person: PersonWithUser): Subsidiary | undefined | Promise<Subsidiary | undefined>;
   /**
-   * Returns the groups of the user that still exist, with the permissions that still exist; a promise only if the cache does not have the
-   * groups. Users with the same groups get the same array until one of these groups changes.
+   * Returns the groups of the user that still exist, with the permissions that still exist. Returns a promise only if the cache does not have the groups.
+   * Users with the same groups get the same array until one of these groups changes.
    */
   groups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
   /**

@@ -44,8 +44,8 @@ const standingOf = (parent: PersonWithUser): number => (isEmailVerified(parent) 
 const parentOf = ({ person, owner }: Account): PersonWithUser => owner?.person ?? person;
 
 /**
- * Returns, for each tenant, the account that the name of a parent account means: the account whose parent is better entitled to the name
- * than all others. Otherwise a colleague could shut a user out by a self-registered account with the name.
+ * Returns, for each tenant, the account that the name of a parent account means. The parent of this account is better entitled to the name than all other
+ * parents. Otherwise a colleague could shut a user out by a self-registered account with the name.
  */
 function bestOfTenants(linked: readonly Ranked[]): readonly Ranked[] {
   const standing = ({ account }: Ranked): number => standingOf(parentOf(account));

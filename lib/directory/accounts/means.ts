@@ -102,12 +102,10 @@ export interface AccountMeans {
    */
   limitOf(signIn: SignInRef, account: Account): Promise<string | undefined>;
   /**
-   * Returns whether a session or a grant of a sign-in may continue. The vouchers of the means, and of the account link of a linked account, must cover the
-   * privileges that the account has now. A means whose voucher has changed since covers no privilege, because the means may have been changed to hide who
-   * signed
-   * in. Groups come from the same cache as the groups in claims, so no token gets a privilege that was not compared. If no voucher has limits, the result
-   * needs
-   * no store and no promise.
+   * Returns whether a session or a grant of a sign-in may continue. The vouchers of the means, and of the account link of a linked account,
+   * must cover the privileges that the account has now. A means whose voucher has changed since covers no privilege, because the means may
+   * have been changed to hide who signed in. Groups come from the same cache as the groups in claims, so no token gets a privilege that was
+   * not compared. If no voucher has limits, the result needs no store and no promise.
    */
   goesOn(signIn: BegunSignIn, account: Account): boolean | Promise<boolean>;
   /**
@@ -134,8 +132,8 @@ export interface AccountMeans {
   /** Returns the address of a person who is about to get a user, as a means. Returns no address whose voucher covers the privileges of the user. */
   unconfirmedAddress(person: Person, privileges: readonly Privilege[]): readonly VouchedMeans[];
   /**
-   * Returns the members of a group that is about to get privileges, and their parent accounts, if they have means whose vouchers do not cover
-   * the privileges.
+   * Returns the members of a group that is about to get privileges, and their parent accounts. Returns only users who have means whose vouchers do not
+   * cover the privileges.
    */
   unconfirmedMembers(group: GroupRef, added: readonly Privilege[]): AsyncIterable<UnconfirmedUser>;
   /** Returns means that put users into the group, and whose vouchers do not cover its privileges. */
@@ -203,9 +201,8 @@ class ComparedMeans implements AccountMeans {
   }
 
   /**
-   * Returns the means whose vouchers do not cover the privileges of the person and the added privileges, with all these privileges. Reads the privileges
-   * only
-   * if a tenant's administrator vouched for one of the means.
+   * Returns the means whose vouchers do not cover the privileges of the person and the added privileges, with all these privileges. Reads
+   * the privileges only if a tenant's administrator vouched for one of the means.
    */
   async #uncovered<M extends { readonly vouchedBy?: Voucher | undefined }>(
     person: PersonWithUser,

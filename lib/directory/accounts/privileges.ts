@@ -1,10 +1,9 @@
 /**
- * Privileges, and which callers may grant or reach them. A privilege is a permission of the admin API or of impersonation. The permission counts together
- * with
- * the tenant in which an account has it: `idp.users:write` of one tenant has no effect in another.
+ * Privileges, and which callers may grant or reach them. A privilege is a permission of the admin API or of impersonation. The permission
+ * counts together with the tenant in which an account has it: `idp.users:write` of one tenant has no effect in another.
  *
- * The rules read the store, past every cache, because another node may have granted a permission a moment ago. A record that cannot be read counts as a
- * privilege that no caller holds.
+ * The rules read the store, past every cache, because another node may have granted a permission a moment ago. A record that cannot be read
+ * counts as a privilege that no caller holds.
  */
 
 import { IdpError } from '../../errors.js';

@@ -59,8 +59,8 @@ export interface Registration {
   prepare(input: RegistrationInput, from?: readonly string[], through?: 'invitation'): Promise<PreparedRegistration>;
   /**
    * Creates the person, their user and its password after the address was proven.
-   * @param chosen names and password from the bearer of the mailed link, for a browser that did not send the form. These names and this
-   * password replace the prepared ones.
+   * @param chosen names and password from the bearer of the mailed link, for a browser that did not send the form. The chosen values replace the prepared
+   * ones.
    * @param from as in {@link register}.
    * @throws IdpError as {@link register}.
    */

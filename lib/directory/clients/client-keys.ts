@@ -58,9 +58,8 @@ function unmetNeed(metadata: Client['metadata'], keys: readonly JsonWebKey[]): s
 }
 
 /**
- * Returns the JWKs of `jwks` that the service can use, with a warning for each other JWK. A malformed set, and a set with a secret, stay as they are, so
- * that
- * the checks of a client refuse them.
+ * Returns the JWKs of `jwks` that the service can use, with a warning for each other JWK. A malformed set, and a set with a secret, stay as
+ * they are, so that the checks of a client refuse them.
  * @throws IdpError `invalid_record` if no usable JWK is left, or none for an authentication method or an algorithm that needs one.
  */
 export function usableKeys(metadata: Client['metadata']): { readonly keys: unknown; readonly warnings: readonly MetadataWarning[] } {

@@ -102,9 +102,8 @@ export function createHashingQueue({ places, longestWaitMs, taskMs, now = () => 
   }
 
   /**
-   * Returns the results of the tasks, or rejects as `busy` if a task does not start in time. The estimate of the wait may be wrong, because other requests
-   * came
-   * first since, or the processors have other work.
+   * Returns the results of the tasks, or rejects as `busy` if a task does not start in time. The estimate of the wait may be wrong, because
+   * other requests came first since, or the processors have other work.
    */
   function startedInTime<T>(entries: readonly (Waiting & { readonly answer: Promise<T> })[]): Promise<T[]> {
     return new Promise((resolve, reject) => {

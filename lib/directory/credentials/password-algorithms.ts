@@ -19,9 +19,8 @@ const scrypt = promisify(crypto.scrypt) as Scrypt;
 const END = Buffer.of(0xff);
 
 /**
- * Returns the bytes that scrypt hashes. scrypt pads a password with zeros up to 64 bytes. So without an end mark, `secret` and `secret\0` would have the
- * same
- * hash. Other passwords are hashed as they are.
+ * Returns the bytes that scrypt hashes. scrypt pads a password with zeros up to 64 bytes. So without an end mark, `secret` and `secret\0`
+ * would have the same hash. Other passwords are hashed as they are.
  * @see RFC 7914 §6, RFC 2104 §2
  */
 const padless = (password: string): Buffer =>

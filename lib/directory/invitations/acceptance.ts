@@ -32,27 +32,27 @@ export interface AcceptedAccount {
 export interface Acceptance {
   /** Returns the id and serial of the invitation link of a token; undefined for a token that this service did not create. */
   read(token: string): LinkRef | undefined;
-  /** Returns undefined if the invitation no longer exists. */
+  /** Returns the invitation of an invitation link. Undefined if the invitation no longer exists. */
   open(ref: LinkRef): Promise<OpenedInvitation | undefined>;
   /**
-   * Makes the user active, and sets the password if the invitation takes one. Of concurrent calls, one succeeds.
-   * @param from the address behind the request. Under load, requests from the same address wait for each other.
+   * Makes the user active, and sets the password if the invitation takes one. If several calls run concurrently, one succeeds.
+   * @param from the address that sent the request. Under load, requests from the same address wait for each other.
    * @param by a ticket that only the accepting browser can have. With the same ticket and password, a second call succeeds again, because
    * the first answer may have been lost.
    * @throws IdpError `invitation_over`; `invalid_record`, whose details name the rule, when the password is refused; `busy`.
    */
   accept(ref: LinkRef, password: string | undefined, from?: readonly string[], by?: string): Promise<AcceptedAccount>;
   /**
-   * Makes the user active, and links it to the parent, in one write. A second call with the same parent succeeds again.
+   * Makes the user active, and links the user to the parent account, in one write. A second call with the same parent account succeeds again.
    * @param judge throws if the user must not be linked
-   * @param vouchedBy of the sign-in to the parent. The account link gets no more than this voucher and that of the invitation link.
-   * @default the person
-   * @throws IdpError `invitation_over`, and those of a link: `link_chain`, `link_same_tenant`, `link_not_allowed` …
+   * @param vouchedBy of the sign-in to the parent account. The account link gets no more than this voucher and the voucher of the invitation
+   * link. @default the person
+   * @throws IdpError `invitation_over`, and the errors of an account link: `link_chain`, `link_same_tenant`, `link_not_allowed` …
    */
   acceptLinked(ref: LinkRef, parent: ParentRef, judge?: JudgeChild, vouchedBy?: Voucher): Promise<AcceptedAccount>;
   /**
-   * Makes an invited user active who has proven an external identity that is recorded for them. This also accepts an open invitation. A
-   * user of another status is unchanged.
+   * Makes an invited user active who has proven an external identity that is recorded for the user. The call also accepts an open invitation.
+   * A user of another status is unchanged.
    */
   acceptIdentity(person: PersonWithUser, identity: ExternalIdentity): Promise<PersonWithUser>;
 }
@@ -67,9 +67,9 @@ interface Parts {
 }
 
 /**
- * Creates the acceptance of invitations. The person's document alone decides: one write, which requires an invited user with this link,
- * makes the user active, and no second write can follow. Before this write, the password is stored under an id of its own, and the write
- * names it. After a crash at any step, either the link still works, or the user is active and gets the named password.
+ * Creates the acceptance of invitations. The person's document alone decides. One write, which requires an invited user with this invitation link, makes
+ * the user active, and no second write can follow. Before this write, the password is stored under a separate id, and the write names this id. After a
+ * crash at any step, either the invitation link still works, or the user is active and gets the named password.
  */
 export function createAcceptance({ context, tenants, credentials, invitationDeliveries, links, means }: Parts): Acceptance {
   const { now } = context;
@@ -147,7 +147,7 @@ export function createAcceptance({ context, tenants, credentials, invitationDeli
   };
 }
 
-/** Returns the acceptance that the same caller made before. Completes it, because the node that made it may have stopped. */
+/** Returns the acceptance that the same caller made before. Completes the acceptance, because the node that made it may have stopped. */
 async function acceptedBefore(
   { credentials, invitationDeliveries }: Pick<Parts, 'credentials' | 'invitationDeliveries'>,
   { ref, person, tenant }: OpenedInvitation,
@@ -166,10 +166,13 @@ function pending<Opened extends OpenedInvitation>(opened: Opened | undefined): O
   return opened;
 }
 
-/** Whether the user has the same groups as before. A group that the user joined since may give privileges that the link must not open. */
+/**
+ * Returns whether the user has the same groups as before. A group that the user joined since may give privileges that the invitation link
+ * must not open.
+ */
 const hasSameGroups = (current: User | undefined, judged: User): boolean => isDeepStrictEqual(current?.groupIds, judged.groupIds);
 
-/** Returns the voucher of a person who used the invitation link. A mailed link counts for no more than its address. */
+/** Returns the voucher of a person who used the invitation link. A mailed invitation link counts for no more than its address. */
 const voucherOfLink = (person: PersonWithUser): Voucher | undefined => {
   const { invitation } = person.user;
   return invitation?.send ? ofMailedLink(invitation.vouchedBy, person) : invitation?.vouchedBy;
@@ -182,11 +185,11 @@ function activated(
   { credentialId, by }: { readonly credentialId?: string | undefined; readonly by?: string | undefined } = {},
 ): PersonWithUser {
   const { invitation: open, ...user } = row.user;
-  // A person who has the link has the mailbox, unless somebody else saw the link.
+  // // A person who has the invitation link has the mailbox, unless another person saw the link.
   const hasMail = open?.send === true && open.fetches === undefined && row.email !== undefined && isEmailAddress(row.email);
   const isProven = hasMail && isNameOf(user, row.email);
   const accepted = { id: invitation.id, at: new Date(now()), ...(credentialId && { credentialId }), ...(by && { by }) };
-  // Somebody else may have opened the link, so the password gets no more than the link's voucher.
+  // // Another person may have opened the invitation link, so the password gets no more than the link's voucher.
   const ofLink = voucherOfLink(row);
   const vouched = credentialId === undefined ? user : withCredentialVoucher(user, { kind: PASSWORD }, ofLink);
   const next: PersonWithUser = {

@@ -21,20 +21,20 @@ export interface InvitationDelivery {
   readonly id: string;
   /** Set if the delivery was enqueued before the row of the invitation, and before the document of a person who is created with it. */
   readonly isNew?: true;
-  /** Serial of the link to send. */
+  /** Serial of the invitation link to send. */
   readonly serial?: number;
   /**
-   * Name of the delivery. Only the delivery that the person's document names sends the link, because a retried request enqueues another
-   * delivery for the same link.
+   * Name of the delivery. Only the delivery that the person's document names sends the invitation link, because a retried request enqueues
+   * another delivery for the same invitation link.
    */
   readonly mailing?: string;
   /** Id of the password that an acceptance offers. */
   readonly credentialId?: string;
-  /** Actor who has the link sent. */
+  /** Actor who has the invitation link sent. */
   readonly by?: Attribution;
 }
 
-/** An invitation whose link must be sent now. */
+/** An invitation whose invitation link must be sent now. */
 export interface DueInvitation {
   readonly invitation: Invitation;
   readonly person: Person;
@@ -63,7 +63,7 @@ interface Parts {
   readonly deliveries: Pick<Deliveries, 'enqueue' | 'handle'>;
   readonly credentials: Pick<Credentials, 'takeOffer' | 'forget'>;
   readonly links: MailedLinks;
-  /** Returns the URL of a link's page. */
+  /** Returns the URL of an invitation link's page. */
   readonly urlOf: (token: string) => string;
 }
 
@@ -99,9 +99,9 @@ export function createInvitationDeliveries({ context, deliveries, credentials, l
       await credentials.forget(credentialId);
     }
     if (!person) {
-      // The announced write may still come. So may a password, which must then be removed.
+      // // The announced write may still come. A password may come too, and must then be removed.
       if (isEarly && (isNew || credentialId !== undefined)) throw new Error('the person is not there yet');
-      // Otherwise the person existed when the delivery was enqueued. The erasure removes the row too.
+      // // The delivery is not early, so the person existed when the delivery was enqueued. The erasure removes the row too.
       if (invitation && !isEarly) await invitations.remove(id);
       return;
     }

@@ -30,8 +30,8 @@ export function viewOf({ clientName: _, ...row }: Invitation, now: number): Invi
 }
 
 /**
- * Returns a JSON Pointer to the missing reference of an invitation: its person does not exist, or has another user. Undefined for an invitation that has
- * both.
+ * Returns a JSON Pointer to the missing reference of an invitation: its person does not exist, or has another user. Undefined for an
+ * invitation that has both its person and its user.
  */
 export function missingReference({ tid, personId, userId }: Invitation, person: Person | undefined): string | undefined {
   if (person?.tid !== tid || person.id !== personId) return '/personId';

@@ -1,7 +1,10 @@
 /** States of an invitation. The user's document decides the state; the invitation's own row follows. */
 import type { User } from '../../store/records/records.js';
 
-/** `replaced`: a newer link replaced this one. `pending`: the link makes the user active, unless something else prevents it. */
+/**
+ * `replaced`: a newer invitation link replaced this one. `pending`: the invitation link makes the user active, unless something else prevents the
+ * acceptance.
+ */
 export type StateOfInvitation = 'pending' | 'accepted' | 'revoked' | 'replaced' | 'expired';
 
 /** @param now milliseconds since the epoch, by the time that all nodes share */
@@ -9,7 +12,7 @@ export const isExpired = ({ expiresAt }: { readonly expiresAt: Date }, now: numb
 
 /**
  * Returns the state of an invitation as the user has it.
- * @param serial of a link of the invitation. Undefined: the newest
+ * @param serial of an invitation link. Undefined: the newest
  * @param now milliseconds since the epoch, by the time that all nodes share
  */
 export function invitationState(

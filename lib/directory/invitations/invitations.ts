@@ -2,7 +2,7 @@
  * Invitations: how a user that others created becomes active.
  *
  * The invitation is written first, then the person's document, which names the one valid invitation and the serial of its link. Every
- * acceptance, resend and revocation writes that document. The row says what the invitation is for, and is updated afterwards
+ * acceptance, resend and revocation writes that document. The row has the purpose of the invitation, and is updated afterwards
  * (`invitation-deliveries`). `new-invitations` creates invitations, `open-invitations` changes pending ones, `invitation-lists` lists all,
  * and `acceptance` accepts them.
  */
@@ -25,8 +25,8 @@ export const invitationInput = inputSchema({
   locale: Type.Optional(languageTag()),
 });
 /**
- * `send`: whether the link is e-mailed. `clientId`: the client whose look the pages have, and to which the user is sent afterwards. `link`:
- * whether the user is linked to a personal account. `locale`: the language of its mail and pages.
+ * `send`: whether the invitation link is e-mailed. `clientId`: the client whose look the pages have, and to which the user is sent afterwards.
+ * `link`: whether the user is linked to a personal account. `locale`: the language of the mail and the pages.
  * @interface
  */
 export type InvitationInput = Static<typeof invitationInput>;
@@ -41,7 +41,7 @@ export interface Invitations {
   create(userId: string, input: InvitationInput): Promise<InvitationView>;
   /**
    * Creates a person with an invited user and an invitation. Nothing is written on an error.
-   * @throws IdpError `user_required`, and those of {@link create} and of `persons.create`.
+   * @throws IdpError `user_required`, and the errors of {@link create} and of `persons.create`.
    */
   createPerson(
     person: PersonInput,
@@ -53,7 +53,7 @@ export interface Invitations {
   /** @throws IdpError `invalid_request`, `invalid_cursor`. */
   list(query?: InvitationQuery): Promise<Listed<InvitationView>>;
   /**
-   * Sends a new link with a full lifetime. Earlier links no longer work.
+   * Sends a new invitation link with a full lifetime. Earlier invitation links no longer work.
    * @throws IdpError `not_found`, `invitation_over`, `email_required`, `mail_not_configured`.
    */
   resend(id: string): Promise<InvitationView>;
@@ -61,7 +61,7 @@ export interface Invitations {
   revoke(id: string): Promise<InvitationView>;
   /** Removes the record. A pending invitation is revoked first. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
-  /** Returns the link. From now on, the link proves no address. @throws IdpError `not_found`, `invitation_over`. */
+  /** Returns the invitation link. From now on, the invitation link proves no address. @throws IdpError `not_found`, `invitation_over`. */
   link(id: string): Promise<{ readonly url: string; readonly expiresAt: Date }>;
 }
 
@@ -71,9 +71,9 @@ export interface InvitationRules {
   readonly hasMail: boolean;
   /** The tenant of personal accounts. */
   readonly personalTenant?: string | undefined;
-  /** Seconds that a link is valid. */
+  /** Seconds that an invitation link is valid. */
   readonly lifetimeSeconds: number;
-  /** The page of a link. */
+  /** Returns the URL of an invitation link's page. */
   readonly urlOf: (token: string) => string;
 }
 

@@ -3,7 +3,7 @@ import type { Invitation } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { attributedCollections } from '../outbox/attribution.js';
 
-/** Returns the client of an invitation as events name it; undefined without one. */
+/** Returns the client of an invitation as events name the client; undefined without a client. */
 export const metadataOf = ({ clientId, clientName }: Pick<Invitation, 'clientId' | 'clientName'>): EventMetadata | undefined =>
   clientId === undefined ? undefined : { ClientId: clientId, ClientName: clientName ?? clientId };
 

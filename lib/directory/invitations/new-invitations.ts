@@ -171,5 +171,5 @@ export function checkSending({ hasMail }: InvitationParts['rules'], { email }: {
   if (!hasMail) throw new IdpError('mail_not_configured');
 }
 
-/** Returns the time at which a link that is created now expires. */
+/** Returns the time at which an invitation link that is created now expires. */
 export const expiryOf = ({ lifetimeSeconds }: InvitationParts['rules'], now: number): Date => new Date(now + lifetimeSeconds * 1000);

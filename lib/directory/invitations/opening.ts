@@ -1,4 +1,4 @@
-/** Invitations for the bearer of a link. Reading changes nothing. */
+/** Invitations for the bearer of an invitation link. Reading changes nothing. */
 import type { EventMetadata } from '../../events.js';
 import { present } from '../../present.js';
 import type { Invitation, PersonWithUser, Tenant, User } from '../../store/records/records.js';
@@ -15,7 +15,7 @@ import { metadataOf } from './metadata.js';
 
 /**
  * `unavailable`: nobody can sign in to the tenant now. `unconfirmed`: the user has privileges that an administrator who created or saw the
- * link did not hold.
+ * invitation link did not hold.
  */
 export type InvitationState = StateOfInvitation | 'unavailable' | 'unconfirmed';
 
@@ -31,15 +31,15 @@ export interface OpenedInvitation {
   readonly locale?: string;
   readonly expiresAt: Date;
   /**
-   * Requirement of the acceptance: a password; a personal account to link to; or nothing, because the user signs in by other means of the
-   * tenant, or by its parent account.
+   * Requirement of the acceptance. `password`: a password. `link`: a personal account to link to. `nothing`: the user signs in by other means
+   * of the tenant, or by its parent account.
    */
   readonly takes: 'password' | 'link' | 'nothing';
   /** Minimum number of characters of a password. */
   readonly passwordLength: number;
   /**
-   * Connections for which an identity of the user is recorded, and which the tenant allows. The first sign-in by one of them accepts the
-   * invitation too.
+   * Connections for which an identity of the user is recorded, and which the tenant allows. The first sign-in by one of these connections
+   * accepts the invitation too.
    */
   readonly providers: readonly string[];
 }
@@ -50,7 +50,10 @@ interface Parts {
   readonly means: Pick<AccountMeans, 'open'>;
 }
 
-/** Returns the function that reads the invitation of a link. Undefined: the invitation, its person or its tenant no longer exists. */
+/**
+ * Returns the function that reads the invitation of an invitation link. The function returns undefined if the invitation, its person or its
+ * tenant no longer exists.
+ */
 export function createOpening({ context, tenants, means }: Parts) {
   const { now } = context;
   const { invitations, persons } = context.collections;

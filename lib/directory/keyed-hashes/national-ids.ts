@@ -7,15 +7,15 @@ import { withoutUnseen } from '../../text/kinds.js';
 import { normalForm } from '../../text/normal-form.js';
 import { createStoredKeys } from './stored-keys.js';
 
-/** National ids: encrypted, with a keyed hash for look-ups, under stored keys. A hash for one tenant is useless in another. */
+/** National ids: encrypted, with a keyed hash for look-ups, under stored hash keys. A hash for one tenant is useless in another. */
 export interface NationalIds {
-  /** Encrypts the keys under the newest secret. Call it at each start. */
+  /** Encrypts the hash keys under the newest secret. Call the method at each start. */
   begin(): Promise<void>;
   forTenant(tid: string): NationalIdsOfTenant;
 }
 
 export interface NationalIdsOfTenant {
-  /** Returns the hashes of the id under all keys. */
+  /** Returns the hashes of the id under all hash keys. */
   hashes(nationalId: string): Promise<readonly string[]>;
   /** Returns the members of the person's record. */
   seal(personId: string, nationalId: string): Promise<Pick<Person, 'nationalId' | 'nationalIdHash'>>;
@@ -70,7 +70,10 @@ export function createNationalIds({ rows, sealer, logger }: Parts): NationalIds 
   };
 }
 
-/** Returns the members that a patch changes. Encrypting the same value again is no change. @param sealed of the patch's value; absent if the patch has none */
+/**
+ * Returns the members that a patch changes. Encrypting the same value again is no change. @param sealed members with the patch's value, encrypted and
+ * hashed; absent if the patch has no value
+ */
 export const changedNationalId = (
   person: Person,
   sealed: Pick<Person, 'nationalId' | 'nationalIdHash'> | null | undefined,

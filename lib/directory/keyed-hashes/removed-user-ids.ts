@@ -6,19 +6,19 @@ import type { RemovedUser } from '../../store/records/records.js';
 import type { Sealer } from '../../store/sealer.js';
 import { createStoredKeys } from './stored-keys.js';
 
-/** Ids of removed users, as hashes under their own keys. Applications know a user by `sub`, so no other user may get the id. */
+/** Ids of removed users, as hashes under separate hash keys. Applications know a user by `sub`, so no other user may get the id. */
 export interface RemovedUserIds {
-  /** Encrypts the keys under the newest secret. Call it at each start. */
+  /** Encrypts the hash keys under the newest secret. Call the method at each start. */
   begin(): Promise<void>;
   /**
    * Records the id before its user is removed, because a node may stop between the two writes. While the user exists, the record has no effect, because the
-   * id is not free anyway. May be called again.
+   * id is not free anyway. The method may be called again.
    */
   note(userId: string): Promise<void>;
   has(userId: string): Promise<boolean>;
 }
 
-/** Id of the row of the keys. */
+/** Id of the row of the hash keys. */
 const KEYS = 'keys';
 
 interface Parts {

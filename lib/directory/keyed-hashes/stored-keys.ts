@@ -1,7 +1,7 @@
 /**
  * Keyed hashes that outlive a secret of `keys.encryption`: ids of removed users, and national ids.
  *
- * A key derived from a secret would be lost when the secret is replaced, and so would the values that it hashed.
+ * A hash key derived from a secret would be lost when the secret is replaced, and so would the values that it hashed.
  */
 import { IdpError } from '../../errors.js';
 import type { Row, Unsaved } from '../../store/directory-store.js';
@@ -10,15 +10,15 @@ import type { CheckedCollection } from '../../store/records/checked-directory.js
 import type { Sealer } from '../../store/sealer.js';
 
 /**
- * Random keys in one row, encrypted under `keys.encryption`. Each start encrypts them under the newest secret, so that hashes and texts that use them
- * outlive a secret.
+ * Random hash keys in one row, encrypted under `keys.encryption`. Each start encrypts the hash keys under the newest secret. So hashes and
+ * texts that use them outlive a secret.
  */
 export interface StoredKeys {
-  /** Encrypts the keys under the newest secret. Call it at each start. @returns whether all keys can be read */
+  /** Encrypts the hash keys under the newest secret. Call the method at each start. @returns whether all hash keys can be read */
   begin(): Promise<boolean>;
-  /** Returns the keys that can be read. */
+  /** Returns the hash keys that can be read. */
   all(): Promise<readonly string[]>;
-  /** Returns the same keys. The first is for new values. Creates a key if none can be read. */
+  /** Returns the hash keys that can be read. The first hash key is for new values. Creates a hash key if none can be read. */
   forWriting(): Promise<readonly [string, ...string[]]>;
 }
 
@@ -28,7 +28,7 @@ interface KeysRow extends Row {
 
 interface Parts<R extends KeysRow> {
   readonly rows: Pick<CheckedCollection<R>, 'get' | 'upsert'>;
-  /** The new row, without a key. */
+  /** The new row, without a hash key. */
   readonly row: Unsaved<R>;
   readonly purpose: string;
   readonly sealer: Pick<Sealer, 'encrypt' | 'decrypt' | 'isCurrent'>;
@@ -38,7 +38,7 @@ const KEY_BYTES = 32;
 
 export function createStoredKeys<R extends KeysRow>({ rows, row: blank, purpose, sealer }: Parts<R>): StoredKeys {
   const { id } = blank;
-  /** Keys that this process has read. If another node encrypts them under a secret that this process lacks, the row can no longer be read here. */
+  /** Hash keys that this node has read. If another node encrypts them under a secret that this node does not have, the row can no longer be read here. */
   const readKeys = new Set<string>();
   const seal = (key: string): string => sealer.encrypt(purpose, id, key);
   /** @returns undefined if its secret is no longer configured */
@@ -63,7 +63,7 @@ export function createStoredKeys<R extends KeysRow>({ rows, row: blank, purpose,
       const row = await rows.get(id);
       if (row === undefined) return true;
       const isStale = (each: string): boolean => !sealer.isCurrent(each) && open(each) !== undefined;
-      // A key that cannot be read stays, because its secret may be configured again.
+      // // A hash key that cannot be read stays, because its secret may be configured again.
       const resealed = (each: string): string => (isStale(each) ? seal(open(each) ?? '') : each);
       const { sealed = [] } = await rows.upsert(id, (now) => {
         const before = now?.sealed ?? [];

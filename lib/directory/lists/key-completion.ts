@@ -9,11 +9,11 @@ import { KEYS_VERSION, type KeyedCollection, keyedCollections, withEveryKey, wit
 import type { Named } from '../../store/records/records.js';
 import type { Collections } from '../context.js';
 
-/** Adds derived members to older records that lack them, in the background, on one node at a time. */
+/** Adds derived members to older records that do not have them, in the background, on one node at a time. */
 export interface KeyCompletion {
-  /** Whether all rows of the collection have the members. Until then, lists do not use the indexes over them. */
+  /** Returns whether all rows of the collection have their derived members. Until then, lists do not use the indexes over these members. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
-  /** Returns users whose names equal the name of another user since the comparison changed, and failures. Both users can sign in. */
+  /** Returns failures, and users whose names equal the name of another user since the comparison changed. Both users can sign in. */
   problems(): readonly HealthProblem[];
   start(): void;
   close(): Promise<void>;
@@ -28,9 +28,9 @@ export interface KeyCompletionParts {
 const PAGE = 100;
 /** Maximum number of duplicates that `health()` names. */
 const REMEMBERED = 1_000;
-/** Milliseconds until a retry, while records lack their keys and another node may have stopped adding them. */
+/** Milliseconds until a retry, while records do not have their derived members and another node may have stopped adding them. */
 const RETRY_MS = 2_000;
-/** Milliseconds between two checks of all records, because nodes of a version without the keys may have written some. */
+/** Milliseconds between two checks of all records, because nodes of a version without the derived members may have written some. */
 const INTERVAL_MS = 3_600_000;
 
 export const createKeyCompletion = (parts: KeyCompletionParts): KeyCompletion => new Completion(parts);
@@ -112,7 +112,7 @@ class Completion implements KeyCompletion {
 
 const rowId = (collection: KeyedCollection): string => `keys of ${collection}`;
 
-/** Returns whether another user has the key of the user name. In this case, the row keeps its former key. */
+/** Returns whether another user has the same compared form of the user name. In this case, the row keeps its former compared form. */
 async function isDuplicate(rows: CheckedCollection<Named>, collection: KeyedCollection, id: string): Promise<boolean> {
   try {
     await rows.update(id, (row) => withEveryKey(collection, row));

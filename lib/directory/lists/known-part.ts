@@ -1,4 +1,4 @@
-/** Reduction of a value to the members that its schema names. A later release may have stored others. */
+/** Reduction of a value to the members that its schema names. A later release may have stored other members. */
 import type { TSchema } from '@sinclair/typebox';
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

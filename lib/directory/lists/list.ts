@@ -2,9 +2,9 @@
  * Lists of records: by name or by creation, filtered, page by page.
  *
  * A list is read along an index in its order, from the position at which the former page ended. So a page costs the same, however many
- * records exist. Cursors carry positions; they are encrypted and valid for their own list only. Names and addresses are compared by keys
- * that each write derives. `key-completion` adds these keys to rows that lack them; until it is done, a list reads all records of its
- * tenant.
+ * records exist. Cursors carry positions; they are encrypted and valid for their own list only. Names and addresses are compared by derived
+ * members, which each write sets. `key-completion` adds these members to rows that do not have them. Until it is done, a list reads all
+ * records of its tenant.
  */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
@@ -51,7 +51,7 @@ export const listQuery = {
   ...pageQuery,
   /** With `-`, in descending order. @default by name with the filter `name`, else by creation */
   sort: Type.Optional(Type.Union([...byCreation, Type.Literal('name'), Type.Literal('-name')])),
-  /** Start of the name, whatever its case. Such a list is sorted by name. */
+  /** Start of the name, whatever its case. A list with this filter is sorted by name. */
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
 };
 export const listQuerySchema = inputSchema(listQuery);
@@ -94,20 +94,20 @@ export interface ListParts<R extends Listable, Query extends AnyQuery> {
   readonly properties: TProperties;
   /** Returns rows of an index, of the tenant alone if the list has one. */
   range(range: Range): Promise<readonly R[]>;
-  /** Returns all rows of the list, even without their keys. Absent for records without keys. */
+  /** Returns all rows of the list, even without their derived members. Absent for records without derived members. */
   all?(): Promise<readonly R[]>;
   /** Returns the indexes for a query. */
   along(query: Query): Along;
   /**
-   * Returns rows of a query by look-ups, which find few; undefined for a query without a look-up. Look-ups by derived keys find only rows that have the
-   * keys.
+   * Returns rows of a query by look-ups, which find few; undefined for a query without a look-up. Look-ups by derived members find only rows that have the
+   * members.
    */
   lookUp?(query: Query): Promise<readonly R[]> | undefined;
-  /** Whether a row matches the query, apart from its name. */
+  /** Returns whether a row matches the query, apart from its name. */
   fits(row: R, query: Query): boolean;
   /**
-   * Returns the rows of the list among those that an index or a look-up found. It names rows that refer to a missing record with
-   * `withLeftOut`.
+   * Returns the rows of the list among all rows that an index or a look-up found. Uses `withLeftOut` to name rows that refer to a missing
+   * record.
    * @default all
    */
   sift?(rows: readonly R[], query: Query): Promise<readonly R[]>;

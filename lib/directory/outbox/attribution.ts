@@ -8,7 +8,7 @@ import type { Collections } from '../context.js';
 import { checkInput } from '../input.js';
 import { type IsLogged, insertOnce, type MarkedWrite, markedWrite, updateOnce } from './write-once.js';
 
-/** A CloudEvents attribute: one line, without control characters. @see CloudEvents 1.0 §2.3 */
+/** Returns the schema of a CloudEvents attribute: one line, without control characters. @see CloudEvents 1.0 §2.3 */
 const attribute = () => Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' });
 const attribution = inputSchema({
   actor: Type.Optional(attribute()),

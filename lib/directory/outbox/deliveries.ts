@@ -8,9 +8,9 @@ import { instantOfId, newIdAt } from '../identifiers.js';
 import { newRecord } from '../input.js';
 
 /**
- * Messages to other parties. Any node sends them, at least once, until the other party accepts them. A delivery that is enqueued before the
- * change it announces is held for a moment, so that it arrives after the change. Ids carry the due time. A look-up in their order therefore
- * ends at the first delivery that is not due, however many wait, and a postponed delivery gets another id.
+ * Messages to other parties. Any node sends them, at least once, until the other party accepts them. A delivery that is enqueued before the change it
+ * announces is held for a moment, so that it arrives after the change. Ids carry the due time, and a postponed delivery gets another id. A look-up in the
+ * order of the ids therefore ends at the first delivery that is not due, however many wait.
  */
 export interface Deliveries {
   /**
@@ -22,7 +22,7 @@ export interface Deliveries {
   enqueue(deliveries: readonly NewDelivery[]): Promise<Enqueued>;
   /** Returns the deliveries of a batch that were not accepted yet. */
   pending(batch: string): Promise<readonly Delivery[]>;
-  /** Returns deliveries that were given up. They stay for a week. */
+  /** Returns deliveries that were given up. Each of these deliveries stays for a week. */
   dead(page?: Page): Promise<readonly Delivery[]>;
   /** Retries a delivery that was given up, under another id, starting with its first attempt. Returns false if there is none. */
   retry(id: string): Promise<boolean>;
@@ -59,7 +59,7 @@ const CONCURRENCY = 16;
 
 export interface DeliveriesParts {
   readonly logger: Logger;
-  /** The time that all nodes share, in milliseconds since the epoch. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   /** Milliseconds between two look-ups of due deliveries. @default 1000 */
   readonly interval?: number;

@@ -33,14 +33,14 @@ export interface EventQuery {
 }
 
 export interface PruneOptions {
-  /** Keeps events after this cursor, because a reader has not got them yet. */
+  /** Keeps events after this cursor, because a reader has not read them yet. */
   readonly keepAfter?: string | undefined;
   readonly signal?: AbortSignal;
 }
 
 export interface EventPage {
   readonly events: readonly IdpEvent[];
-  /** Cursor for the next page. It skips events that the query leaves out, too. */
+  /** Cursor for the next page. The cursor also skips events that the query leaves out. */
   readonly next: string;
   /** Unreadable events that the page leaves out, by `sequence`, each with a JSON Pointer to its malformed part. Absent if all events can be read. */
   readonly unreadable?: Pick<LeftOutRow, 'id' | 'path'>[];
@@ -53,11 +53,11 @@ export interface EventFeedParts {
   readonly records: Pick<Collection<EventRecord>, 'find' | 'remove'>;
   readonly log: EventLog;
   readonly issuer: string;
-  /** The time that all nodes share, in milliseconds since the epoch. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   /** Seconds that events are kept. */
   readonly retention: number;
-  /** Events that are still in the documents of their changes, by id. */
+  /** Returns events that are still in the documents of their changes, by id. */
   readonly waiting: () => Promise<ReadonlySet<string>>;
 }
 
@@ -89,7 +89,7 @@ export function createEventFeed({ records: { find, remove }, log: { head }, issu
         throw new IdpError('invalid_record', { path: '/after', expected: 'a cursor of the feed' });
       if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
         throw new IdpError('invalid_record', { path: '/limit', expected: `1 to ${MAX_LIMIT}` });
-      // One look-up may see an event that is recorded during the look-ups while another does not. The next page has such events.
+      // // One look-up may see an event that is recorded during the look-ups while another look-up does not. The next page has such an event.
       const last = sequenceOf(await head());
       const page = { limit, ...present({ after }) };
       const pages = await Promise.all(lookupsOf(tid, types).map((where) => find(where, page)));

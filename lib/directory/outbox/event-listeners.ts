@@ -2,14 +2,14 @@ import type { EventListener, EventName, IdpEvent } from '../../events.js';
 
 export interface Events {
   /**
-   * Registers a listener. It gets each event at least once: again after it rejected, threw or took longer than 30 seconds, and after a node
-   * crashed. Register it before anything else is awaited after the service is created.
+   * Registers a listener. The listener gets each event at least once: again after it rejected, threw or took longer than 30 seconds, and after
+   * a node crashed. Register the listener before anything else is awaited after the service is created.
    * @returns a function that removes the listener.
    */
   on<Name extends EventName>(name: Name, listener: EventListener<Name>): () => void;
 }
 
-/** A listener with its identity. The same function registered twice is two listeners. */
+/** Handles an event. A listener is distinguished by its identity, so the same function registered twice is two listeners. */
 export type Listening = (event: IdpEvent) => void | Promise<void>;
 
 export interface Listeners extends Events {

@@ -3,8 +3,8 @@ import type { CheckedCollection } from '../../store/records/checked-directory.js
 import type { EventRecord, PendingEvent } from '../../store/records/records.js';
 
 /**
- * The one order of all events. An event is recorded under the number after the last, as its id. Of two writers with the same number, one
- * loses and retries. So a number exists only after every lower one, and no number is left out.
+ * The one order of all events. An event is recorded under the number after the last, as its id. If two writers use the same number, one
+ * writer loses and retries. So a number exists only after every lower number, and no number is left out.
  */
 export interface EventLog {
   /**
@@ -12,7 +12,7 @@ export interface EventLog {
    * @throws IdpError `record_unreadable` when that record is damaged.
    */
   record(event: PendingEvent): Promise<EventRecord>;
-  /** Returns the highest number. Every event up to it can be read. 0 if there is no event. */
+  /** Returns the highest number. Every event up to this number can be read. 0 if there is no event. */
   head(): Promise<number>;
 }
 

@@ -30,7 +30,7 @@ export interface EventTrialsOptions {
   readonly listeners: Listeners;
   readonly issuer: string;
   readonly logger: Logger;
-  /** The time that all nodes share, in milliseconds since the epoch. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   /** @default 1, 5, 25 and 125 seconds */
   readonly backOff?: readonly number[];

@@ -20,15 +20,15 @@ import type { EventLog } from './event-log.js';
 import type { EventTrials } from './event-trials.js';
 
 /**
- * Dispatches events. It moves them from the documents of their changes to the one order that every reader follows, and calls the listeners
- * of this node. After all listeners have accepted them, it removes them from the documents: at least once, even if a node crashes. One
- * node at a time dispatches, so that each listener is called once. If two nodes dispatch nevertheless, an event gets one number
- * (`event-log`).
+ * Dispatches events: moves them from the documents of their changes to the one order that every reader follows, and calls the listeners of
+ * this node. After all listeners have accepted the events, the outbox removes them from the documents. Each listener is called at least once,
+ * even if a node crashes. One node at a time dispatches, so that each listener is usually called once. If two nodes dispatch nevertheless, an event
+ * gets one number (`event-log`).
  */
 export interface Outbox {
   /** Returns the events that are in the documents of their changes, by id. */
   waiting(): Promise<ReadonlySet<string>>;
-  /** Starts to dispatch. Events of an earlier process wait for the start, so that listeners can be registered first. */
+  /** Starts to dispatch. Events of an earlier node wait for the start, so that listeners can be registered first. */
   start(): void;
   /**
    * Looks into a collection immediately, because a write of this node left events in one of its rows. Every second, the outbox also looks
@@ -37,7 +37,7 @@ export interface Outbox {
   nudge(collection: string): void;
   /** Returns failures of the dispatch. */
   problems(): readonly WorkProblem[];
-  /** Dispatches the remaining events, then stops. The next start calls listeners that have not accepted theirs. */
+  /** Dispatches the remaining events, then stops. The next start calls listeners that have not accepted their events. */
   close(): Promise<void>;
 }
 
@@ -121,7 +121,7 @@ class Dispatcher implements Outbox {
       for (const source of this.#parts.sources.values()) this.#due.add(source);
     }
     for (const source of this.#due) {
-      // This comes first, because a later write may be missed.
+      // // The collection is removed first, because a later write may be missed otherwise.
       this.#due.delete(source);
       await this.#drain(source, round);
     }
@@ -170,7 +170,7 @@ class Dispatcher implements Outbox {
     return undefined;
   }
 
-  /** Returns the events that all listeners have accepted. Of one subject, no event after an event that a listener has not accepted. */
+  /** Returns the events that all listeners have accepted. Stops, for each subject, at the first event that a listener has not accepted. */
   async #taken(events: readonly EventRecord[]): Promise<readonly EventRecord[]> {
     const subjects = [...new Set(events.map(({ subject }) => subject))];
     const all = await Promise.all(
@@ -199,7 +199,10 @@ export type Source = Row & Outboxed & { readonly tid?: string };
 
 export type SourceRows = Pick<Collection<Source>, 'find' | 'update' | 'remove'>;
 
-/** Whether the row is the remainder of an erased person or of a removed row. It has no tenant, and exists only for its last events. */
+/**
+ * Returns whether the row is the remainder of an erased person or of a removed row. A remainder has no tenant, and exists only for its last
+ * events.
+ */
 const isLeftOver = (row: Source): boolean => row.tid === '' || isRemoved(row);
 
 /** Returns the events of a row that can be read. */

@@ -11,14 +11,14 @@ import type { WriteOnce } from '../../events.js';
 import type { Collection, Row, Unsaved } from '../../store/directory-store.js';
 import type { Outboxed } from '../../store/records/records.js';
 
-/** Whether the log has the event with this id. */
+/** Returns whether the log has the event with this id. */
 export type IsLogged = (eventId: string) => Promise<boolean>;
 
 /** One write of a request to one record. */
 export interface MarkedWrite {
   /** Returns the id of the n-th event that the write adds. */
   eventId(index: number): string;
-  /** Whether an earlier run of the request made the write. */
+  /** Returns whether an earlier run of the request made the write. */
   isDone(row: object): Promise<boolean>;
 }
 
@@ -46,8 +46,8 @@ export function markedWrite(once: WriteOnce | undefined, record: readonly [colle
 const CHANGED = Symbol('changed');
 
 /**
- * Updates a row, unless another run made the write. The write requires the version that was read before the look-up of its mark. So if the
- * first run's write comes after that of a retry, it leaves the row unchanged, even if the mark has left the row.
+ * Updates a row, unless another run made the write. The write requires the version that was read before the look-up of its mark. So a first run that writes
+ * after a retry has written leaves the row unchanged, even if the mark has left the row.
  * @returns the row as it is now
  */
 export async function updateOnce<R extends Row, Found extends R | undefined>(

@@ -32,8 +32,7 @@ export function provenEmailOf({ email, user }: PersonWithUser): string | undefin
 }
 
 /**
- * Returns the document with another address. Links that were mailed for the former address expire, and the former address is notified of
- * the change.
+ * Returns the document with another address. Mailed links for the former address expire, and the former address is notified of the change.
  * @param now the time that all nodes share
  * @param before the document before the change
  * @param vouchedBy voucher of the writer. The same address keeps its voucher.
@@ -76,8 +75,8 @@ export function withProvenEmail(person: PersonWithUser, address: string, vouched
 }
 
 /**
- * Returns the person with a new voucher for an address that a tenant's administrator vouched for. The voucher stays if it covers something that the new one
- * does not cover.
+ * Returns the person with a new voucher for an address that a tenant's administrator vouched for. The former voucher stays if it covers something that the
+ * new voucher does not cover.
  */
 export function withEmailVoucher(person: PersonWithUser, vouchedBy: Voucher): PersonWithUser {
   const { emailVouchedBy: before } = person;
@@ -85,13 +84,13 @@ export function withEmailVoucher(person: PersonWithUser, vouchedBy: Voucher): Pe
 }
 
 /**
- * Returns the voucher of a person who used a link that was mailed to the account's address. The voucher covers no more than the writers of the link and of the
- * address vouch for, because the mailbox may belong to either writer.
+ * Returns the voucher of a person who used a link that was mailed to the account's address. The voucher covers no more than the writers of the link and of
+ * the address vouch for. The reason is that the mailbox may belong to either writer.
  */
 export const ofMailedLink = (link: Voucher | undefined, person: PersonWithUser): Voucher =>
   weaker(weaker(link, accountEmailVoucherOf(person)), { by: 'person' }) ?? { by: 'person' };
 
-/** Returns the user without the formerly proven address, if `emailVerified` says that the present address is verified. */
+/** Returns the user without the formerly proven address, if the present address is verified by `emailVerified`. */
 export function withoutDoubt(user: User): User {
   const { provenEmail: _, provenEmailVouchedBy: __, ...rest } = user;
   return user.emailVerified ? rest : user;

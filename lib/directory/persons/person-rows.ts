@@ -41,7 +41,7 @@ export function createPersonRows({ collections }: DirectoryContext, tid: string)
       throw IdpError.is(error, 'conflict') ? await explained(given(), userIdPath) : error;
     });
 
-  /** Explains a conflict, because the store does not say which value was a duplicate. */
+  /** Explains a conflict, because the store does not report which value was a duplicate. */
   const explained = async ({ id, user, externalId, nationalIdHash }: Partial<Person>, userIdPath: string): Promise<IdpError> => {
     const taken = (holder: Person | undefined) => holder !== undefined && holder.id !== id;
     if (user && taken(await first('byUserName', [user.userNameKey]))) return new IdpError('user_name_taken');

@@ -47,12 +47,12 @@ export type PersonInput = Static<typeof personInput>;
 export interface Persons {
   /**
    * Creates the person and, if given, their user, in one document with the events `PersonCreated` and `UserCreated`. The user is invited
-   * unless its `status` says `active`.
-   * @param by `self` for self-registration: such accounts come after accounts of the same name that others created. `restore` for a removed
-   * user that gets its id again. `seed` for a person who gets the user by another write. Otherwise the invitation of the user.
-   * @throws IdpError `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `conflict` when an id, the external id or
-   * the national id exists already: a user must not have the id of a client, of an API resource, or of a removed user; `not_found` when the
-   * tenant is unknown.
+   * unless its `status` is `active`.
+   * @param by `self` for self-registration: accounts of `self` come after accounts of the same name that others created. `restore` for a
+   * removed user that gets its id again. `seed` for a person who gets the user by another write. Otherwise the invitation of the user.
+   * @throws IdpError `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `not_found` when the tenant is unknown;
+   * `conflict` when an id, the external id or the national id exists already. A user must not have the id of a client, of an API resource, or
+   * of a removed user.
    */
   create(input: PersonInput, by?: 'self' | 'restore' | 'seed' | UserInvitation): Promise<Person>;
   get(id: string): Promise<Person | undefined>;
@@ -73,7 +73,7 @@ export interface Persons {
   export(id: string): Promise<PersonExport>;
   /**
    * Erases the person with their user, credentials, consents and invitations. Account links end first.
-   * @param judge throws if the link of one of the user's children must not end
+   * @param judge throws if the account link of one of the user's child accounts must not end
    * @throws IdpError `not_found`.
    */
   remove(id: string, judge?: JudgeChild): Promise<void>;

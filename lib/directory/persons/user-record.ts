@@ -51,20 +51,20 @@ export function changedUser({ userName, externalIdentities, ...members }: UserCh
   };
 }
 
-/** Returns the user with changed members, without those that are `null`. */
+/** Returns the user with changed members. A member whose change is `null` is left out. */
 export const withMembers = (user: User, changes: Partial<User>): User =>
   Object.fromEntries(
     Object.entries({ ...user, ...changes }).filter(([, value]) => value !== null && value !== undefined),
   ) as unknown as User;
 
-/** Throws if a link of the child must not be made, or must not end. */
+/** Throws if an account link of the child account must not be made, or must not end. */
 export type JudgeChild = (child: PersonWithUser) => Promise<void>;
 
 export const hasUser = (person: Person | undefined): person is PersonWithUser => person?.user !== undefined;
 
 /**
- * Invalidates the link of an open invitation, because it went to the person's former address. The next link goes to the new address, so the writer of the
- * address vouches for the invitation as well.
+ * Invalidates the invitation link of an open invitation, because it went to the person's former address. The next invitation link goes to
+ * the new address, so the writer of the address vouches for the invitation as well.
  */
 export const withNewLink = (person: Person, addressVouchedBy: Voucher | undefined): Person => {
   const { user } = person;
@@ -75,7 +75,7 @@ export const withNewLink = (person: Person, addressVouchedBy: Voucher | undefine
   return { ...person, user: { ...user, invitation: next } };
 };
 
-/** Returns the key of an external identity for look-ups. */
+/** Returns the text by which an external identity is looked up. */
 export const externalIdentityKey = ({ idp, subject }: ExternalIdentity): string => JSON.stringify([idp, subject]);
 
 function namedUser(userName: string): Pick<User, 'userName' | 'userNameKey'> {

@@ -27,7 +27,7 @@ import {
 /** The users of a tenant. Each result is the person's document, which holds the user. */
 export interface Users {
   /**
-   * Gives a person a user. The user is invited and cannot sign in, unless `status` says `active`.
+   * Gives a person a user. The user is invited and cannot sign in, unless `status` is `active`.
    * @param as `restore` for a removed user that gets its id again
    * @throws IdpError `not_found`, `person_has_user`, `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `conflict`
    * when another user, or a removed one, has the id.
@@ -42,8 +42,8 @@ export interface Users {
   /** @throws IdpError `not_found`, `invalid_record`, `user_name_taken`. */
   update(userId: string, patch: Patch<UserFields>, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /**
-   * Records an external identity by which the user can sign in from now on. If a tenant's administrator recorded it first, and the user
-   * records it again, it gets the user's voucher.
+   * Records an external identity by which the user can sign in from now on. If a tenant's administrator recorded the identity first, and the
+   * user records it again, the identity gets the user's voucher.
    * @throws IdpError `not_found`, `invalid_record`.
    */
   addIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
@@ -57,7 +57,7 @@ export interface Users {
   removeIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
   /** Replaces the user's groups. @throws IdpError `not_found`, `group_unknown`, `group_refs_mixed`; nothing is written then. */
   setGroups(userId: string, refs: GroupRefs, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
-  /** Adds the user to these groups, in addition to its others. @throws as {@link setGroups}. */
+  /** Adds the user to these groups, in addition to the user's other groups. @throws as {@link setGroups}. */
   addGroups(userId: string, refs: GroupRefs, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /** Removes the user from these groups. @throws as {@link setGroups}. */
   removeGroups(userId: string, refs: GroupRefs, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
@@ -70,14 +70,15 @@ export interface Users {
   /** Ends every sign-in before this moment, and notifies the clients. @throws IdpError `not_found`. */
   signOutEverywhere(userId: string): Promise<PersonWithUser>;
   /**
-   * Ends every sign-in before this moment, except that of one session and its grants. A second call with the same cause changes nothing.
+   * Ends every sign-in before this moment, except the sign-in of one session and its grants. A second call with the same cause changes
+   * nothing.
    * @param spared the session's name, as `sessions.list` has it. @throws IdpError `not_found`.
    */
   signOutOthers(userId: string, spared: { readonly session: string; readonly cause: string }): Promise<PersonWithUser>;
   /**
    * Removes the user with its sign-ins, password, consents, external identities, group memberships, invitations and account links. The
    * person stays.
-   * @param judge throws if the link of one of the user's children must not end
+   * @param judge throws if the account link of one of the user's child accounts must not end
    * @throws IdpError `not_found`.
    */
   remove(userId: string, judge?: JudgeChild): Promise<Person>;

@@ -1,8 +1,8 @@
 /**
  * Proofs of e-mail addresses by a mailed link: of the address in the person's record, or of another address that replaces it.
  *
- * A change ends when the sign-in that asked for it is revoked, as {@link Credentials.holds} decides. The person's former address, if it was proven, gets a
- * link that stops the change.
+ * A change ends when the sign-in that requested it is revoked, as {@link Credentials.holds} decides. The person's former address, if it was proven, gets a
+ * mailed link that stops the change.
  */
 
 import { IdpError } from '../../errors.js';
@@ -31,7 +31,7 @@ import type { DueLink } from './password-resets.js';
 export type EmailProofState = LinkState | 'taken' | 'stopped';
 
 export interface EmailProofRequest {
-  /** Id of the request. The same request returns the same link again. */
+  /** Id of the request. The same request returns the same mailed link again. */
   readonly requestId: string;
   /** An address that replaces the current one. @default the current address is proven */
   readonly address?: string;
@@ -43,10 +43,10 @@ export interface EmailProofRequest {
   readonly clientId?: string;
 }
 
-/** A link to mail now. */
+/** A proof whose link must be mailed now. */
 export interface DueEmailProof extends DueLink {
   readonly isTaken: boolean;
-  /** The mail to the former address, with the link that stops the change. Absent if no other address was proven. */
+  /** The mail to the former address, with the mailed link that stops the change. Absent if no other address was proven. */
   readonly stop?: Pick<DueLink, 'to' | 'url'>;
 }
 
@@ -65,21 +65,21 @@ export interface OpenedEmailProof {
 /** Proofs of users of all tenants. Reading changes nothing. */
 export interface EmailProofs {
   /**
-   * Creates a link, which replaces earlier ones. Returns undefined for a user who cannot sign in, or has no address.
+   * Creates a mailed link, which replaces earlier mailed links. Returns undefined for a user who cannot sign in, or has no address.
    * @throws IdpError `invalid_record` for an invalid `address`.
    */
   begin(userId: string, request: EmailProofRequest): Promise<DueEmailProof | undefined>;
-  /** Returns the link of a token; undefined for a token that this service did not make. */
+  /** Returns the mailed link of a token; undefined for a token that this service did not make. */
   read(token: string): LinkRef | undefined;
-  /** Returns undefined if nothing of the proof is left. */
+  /** Returns the proof of a mailed link. Undefined if nothing of the proof is left. */
   open(ref: LinkRef): Promise<OpenedEmailProof | undefined>;
   /**
-   * Writes the address to the person as a proven one. If the user name was the former address, it becomes the new address.
-   * @param vouchedBy voucher of the sign-in that opened the link. @default all
+   * Writes the address to the person as a proven address. If the user name was the former address, it becomes the new address.
+   * @param vouchedBy voucher of the sign-in that opened the mailed link. @default all
    * @throws IdpError `proof_over`.
    */
   accept(ref: LinkRef, vouchedBy?: Voucher): Promise<void>;
-  /** Returns the link that stops a change, by its token; undefined for a token that this service did not create. */
+  /** Returns the mailed link that stops a change, by its token; undefined for a token that this service did not create. */
   readStop(token: string): LinkRef | undefined;
   /** Stops a pending change. Changes nothing if the change was stopped or confirmed, or has expired. */
   stop(ref: LinkRef): Promise<void>;
@@ -155,7 +155,10 @@ async function begin(parts: Parts, userId: string, request: EmailProofRequest): 
   };
 }
 
-/** Returns the row with a new link for the request. Returns the same row if the request has a link already, or if there is no address to prove. */
+/**
+ * Returns the row with a new mailed link for the request. Returns the same row if the request has a mailed link already, or if there is no address to
+ * prove.
+ */
 function withProof({ context: { now }, lifetimeSeconds }: Parts, row: PersonWithUser, request: EmailProofRequest): PersonWithUser {
   const { requestId, address = row.email, askedWith, vouchedBy, clientId } = request;
   const { emailProof: last } = row.user;
@@ -211,14 +214,14 @@ async function stateOf(parts: Parts, ref: LinkRef, proof: EmailProof, account: A
   return state === 'pending' && (await isTaken(parts, account.person, proof.address)) ? 'taken' : state;
 }
 
-/** Whether another user has the name that this user would get. */
+/** Returns whether another user has the name that this user would get. */
 async function isTaken({ context }: Parts, person: PersonWithUser, address: string): Promise<boolean> {
   if (!isUserName(person) || isSameAddress(address, person.email)) return false;
   const [holder] = await context.collections.persons.find({ byUserName: [person.tid, userNameKey(address)] });
   return holder !== undefined && holder.id !== person.id;
 }
 
-/** Whether the person signs in by the address of the record. */
+/** Returns whether the person signs in by the address of the record. */
 const isUserName = ({ email, user }: PersonWithUser): boolean => isNameOf(user, email);
 
 function proven(now: () => number, row: PersonWithUser, proof: EmailProof, openedBy: Voucher = { by: 'person' }): PersonWithUser {
@@ -235,7 +238,7 @@ function proven(now: () => number, row: PersonWithUser, proof: EmailProof, opene
 const stateByRecord = (ref: LinkRef, proof: EmailProof, account: Account, now: number): EmailProofState =>
   ref.serial === proof.serial && proof.stoppedAt !== undefined ? 'stopped' : linkState(ref, proof, isUsable(account), now);
 
-/** Whether nothing has been written since then that revokes a sign-in. Then the proof still holds. */
+/** Returns whether no write since then revokes a sign-in. In this case, the proof still holds. */
 const isJudged = ({ user: judged }: PersonWithUser, { user: current }: PersonWithUser): boolean =>
   judged.notBefore?.getTime() === current.notBefore?.getTime() &&
   judged.newPassword?.serial === current.newPassword?.serial &&

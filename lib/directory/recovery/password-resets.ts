@@ -1,7 +1,7 @@
 /**
- * Password resets by a mailed link.
+ * Password resets by a mailed reset link.
  *
- * The person's document has the number of the one valid link, and its expiry. The link is made from the keys of the service when it is mailed.
+ * The person's document has the number of the one valid reset link, and its expiry. The reset link is made from the keys of the service when it is mailed.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -23,30 +23,33 @@ import { hasUser } from '../persons/user-record.js';
 import { PASSWORD } from '../tenants/sign-in-policy.js';
 
 /**
- * `replaced`: a newer link replaced this one. `unavailable`: the user cannot sign in by a password now. `unconfirmed`: the user has privileges that the
- * administrator who had the link sent, or who wrote the address, did not hold.
+ * `replaced`: a newer reset link replaced this one. `unavailable`: the user cannot sign in by a password now. `unconfirmed`: the user has
+ * privileges that the administrator who had the reset link sent, or who wrote the address, did not hold.
  */
 export type ResetState = LinkState | 'unconfirmed';
 
-/** A request for a link. */
+/** A request for a reset link. */
 export interface ResetRequest {
-  /** Id of the request. The same request returns the same link again. */
+  /** Id of the request. The same request returns the same reset link again. */
   readonly requestId: string;
-  /** Id of the attempt of a delivery. Of several deliveries of one request, one gets the link. */
+  /** Id of the attempt of a delivery. If a request has several deliveries, one of them gets the reset link. */
   readonly mailing?: string;
   /** Id of the client whose look the pages have. */
   readonly clientId?: string;
   /** Id of the sign-in in which the request was made. */
   readonly uid?: string;
-  /** Attribution of an administrator who may request a link for the user. Then a user without a password gets a link too, and an event is raised. */
+  /**
+   * Attribution of an administrator who may request a reset link for the user. With this member, a user without a password gets a reset
+   * link too, and an event is raised.
+   */
   readonly by?: Attribution;
   /** Voucher of the administrator behind {@link by}. */
   readonly vouchedBy?: Voucher;
-  /** The address that the administrator saw. No link goes to an address that was written later. */
+  /** The address that the administrator saw. No reset link goes to an address that was written later. */
   readonly address?: string;
 }
 
-/** A link to mail now. */
+/** A link to mail now: a reset link, or a link that proves an address. */
 export interface DueLink {
   readonly to: string;
   readonly url: string;
@@ -71,19 +74,19 @@ export interface OpenedReset {
 
 /** Resets of users of all tenants. Reading changes nothing. */
 export interface PasswordResets {
-  /** Whether the account signs in by its own password. */
+  /** Returns whether the account signs in by its own password. */
   isPossible(account: Account): boolean;
   /**
-   * Creates a link for a user, which replaces earlier links. Returns undefined for a user who gets none. Returns `unconfirmed`, without a link, if the user
-   * asked and has privileges that the administrator who wrote the address did not hold.
+   * Creates a reset link for a user, which replaces earlier reset links. Returns undefined for a user who gets none. Returns `unconfirmed`, without a reset
+   * link, if the user requested the link and has privileges that the administrator who wrote the address did not hold.
    */
   begin(userId: string, request: ResetRequest): Promise<DueLink | 'unconfirmed' | undefined>;
-  /** Returns the link of a token; undefined for a token that this service did not make. */
+  /** Returns the reset link of a token; undefined for a token that this service did not make. */
   read(token: string): LinkRef | undefined;
-  /** Returns undefined if nothing of the reset is left. */
+  /** Returns the reset of a reset link. Undefined if nothing of the reset is left. */
   open(ref: LinkRef): Promise<OpenedReset | undefined>;
   /**
-   * Sets the password, and ends all sign-ins and tokens of the user and of linked accounts. Of concurrent calls, one succeeds.
+   * Sets the password, and ends all sign-ins and tokens of the user and of linked accounts. If several calls run concurrently, one succeeds.
    * @param from address of the request.
    * @throws IdpError `reset_over`; `invalid_record`, with the `rule` in its details, if the password is refused; `busy`.
    */
@@ -97,9 +100,9 @@ export interface RecoveryParts {
   readonly change: ChangePassword;
   readonly means: Pick<AccountMeans, 'open'>;
   readonly links: MailedLinks;
-  /** Seconds for which a link is valid. */
+  /** Seconds for which a mailed link is valid. */
   readonly lifetimeSeconds: number;
-  /** Returns the URL of a link's page. */
+  /** Returns the URL of a mailed link's page. */
   readonly urlOf: (token: string) => string;
 }
 
@@ -130,7 +133,7 @@ async function begin(parts: RecoveryParts, userId: string, request: ResetRequest
   return { to, url: parts.urlOf(links.tokenOf(ref)), expiresAt, person, tenant: account.tenant, ...present({ clientId }) };
 }
 
-/** Returns the row with a new link for the request. Returns the same row if the request has a link already, or if the address has changed. */
+/** Returns the row with a new reset link for the request. Returns the same row if the request has a reset link already, or if the address has changed. */
 function withReset({ context: { now }, lifetimeSeconds }: RecoveryParts, row: PersonWithUser, request: ResetRequest): PersonWithUser {
   const { requestId, mailing, clientId, uid, by, address } = request;
   const { passwordReset: last } = row.user;
@@ -178,12 +181,12 @@ async function accept(parts: RecoveryParts, ref: LinkRef, password: string, from
     userId: ref.id,
     passwordHash,
     endsSignIns: true,
-    // An administrator may control the mailbox, so the password counts only as far as the link and the address.
+    // // An administrator may control the mailbox, so the password counts only as far as the reset link and the address.
     vouchedBy: (row) => ofMailedLink(row.user.passwordReset?.vouchedBy, row),
     decide: (row) => {
       const { passwordReset } = row.user;
       if (!passwordReset || stateOf(ref, passwordReset, { person: row, tenant }, now()) !== 'pending') return undefined;
-      // The user may have joined a group since, with privileges that the link does not cover.
+      // // The user may have joined a group since, with privileges that the reset link does not cover.
       if (!isDeepStrictEqual(row.user.groupIds, judged.user.groupIds)) return undefined;
       const used = { ...row, user: { ...row.user, passwordReset: { ...passwordReset, usedAt: new Date(now()) } } };
       return withProvenEmail(used, accountEmailOf(row) ?? '', ofMailedLink(passwordReset.vouchedBy, row));
@@ -192,7 +195,7 @@ async function accept(parts: RecoveryParts, ref: LinkRef, password: string, from
   if (!isMade) throw new IdpError('reset_over');
 }
 
-/** Whether the user has a password. A linked child account signs in by its parent's password. */
+/** Returns whether the account can have a password. A linked child account signs in by the password of its parent account. */
 const canHavePassword = (account: Account): boolean =>
   isUsable(account) && account.person.user.parentUserId === undefined && (account.tenant.signIn?.methods?.includes(PASSWORD) ?? true);
 

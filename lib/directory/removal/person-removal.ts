@@ -22,7 +22,7 @@ export interface PersonRemoval {
   /**
    * Erases a person with the user, credentials, consents and invitations, and notifies the clients of the user's sessions. The rest of the document carries
    * the last events, and is removed with them.
-   * @param judge throws if the account link of a child must not end
+   * @param judge throws if the account link of a child account must not end
    * @throws IdpError `not_found`.
    */
   erase(tid: string, personId: string, judge?: JudgeChild): Promise<void>;
@@ -168,11 +168,11 @@ const announcementOf = ({ id, tid, createdAt, user }: Person, keepsPerson: boole
   ...(keepsPerson && { keepsPerson }),
 });
 
-/** Whether the enqueued removal covers everything of the person. */
+/** Returns whether the enqueued removal covers everything of the person. */
 const isAsAnnounced = ({ tid, user }: Person, announced: Announced): boolean =>
   tid === announced.tid && user?.id === announced.userId && offeredCredentials(user).every((id) => announced.credentialIds?.includes(id));
 
-/** Returns the rest of the document. It belongs to no tenant, so no service finds it. */
+/** Returns the rest of the document. The rest belongs to no tenant, so no service finds it. */
 function remainderOf({ id, createdAt, tid, pendingEvents, version }: Person, now: () => number): Person {
   const empty = { phoneNumberVerified: false, attributes: {} };
   const person = { id, version, createdAt, updatedAt: new Date(now()), tid: '', ...empty, pendingEvents };

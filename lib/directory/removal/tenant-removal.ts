@@ -41,7 +41,7 @@ export interface TenantRemovalParts {
 const PAGE = 50;
 /** Milliseconds between two checks for tenants whose removal another node did not complete. */
 const INTERVAL_MS = 5_000;
-/** Milliseconds. Caches of other nodes learn of a removal within a second, and no store call takes as long. */
+/** Milliseconds until no request writes to the tenant. Caches of other nodes are notified of a removal within a second, and no store call takes as long. */
 const SETTLED_MS = 5_000;
 
 export const createTenantRemoval = (parts: TenantRemovalParts): TenantRemoval => new Removals(parts);
@@ -115,7 +115,7 @@ class Removals implements TenantRemoval {
     const { context, settledMs = SETTLED_MS, removeRows } = this.#parts;
     const { collections, caches, now } = context;
     const left = createdAt.getTime() + settledMs - now();
-    // The node that was asked to may have died.
+    // // The node that was asked to remove the tenant may have died.
     await collections.tenants.retire(tid, []);
     await caches.changed('tenants');
     await this.#removeFromLists(tid);

@@ -18,7 +18,7 @@ export interface SeedChanges {
 /** Lists of rights: each element grants something. */
 const rights: ReadonlySet<string> = new Set(['allowedScopes', 'adminTenants', 'scopes', 'permissionIds', 'groupIds']);
 
-/** A digest that no value has. It marks a value that no seed gave. */
+/** A digest that no value has. The digest marks a value that no seed gave. */
 export const NOT_OURS = '';
 
 /** Returns notes about a record that was just created, or that stays as it was found. */
@@ -31,10 +31,7 @@ export function seededNotes(record: SeedFields, fields: SeedFields): SeedNotes {
   return { values, items };
 }
 
-/**
- * @param defaults values that the service wrote for members that the seed did not give when it created the record. They count as the
- * seed's.
- */
+/** @param defaults values that the service wrote for members that the seed did not give when it created the record. Default values count as the seed's. */
 export function seedChanges(record: SeedFields, fields: SeedFields, before: SeedNotes, defaults: SeedFields = {}): SeedChanges {
   const patch: Record<string, unknown> = {};
   const values = new Map(before.values.map(({ field, digest }) => [field, digest]));

@@ -4,7 +4,7 @@ import { userNameKey } from '../identifiers.js';
 import type { SeedPerson, SeedTenant } from './schema.js';
 
 /**
- * Ids of a seed's records: their own, or ids derived from issuer and names, the same on every node and at every start.
+ * Ids of a seed's records. An id is given in the seed, or derived from issuer and names. Derived ids are the same on every node and at every start.
  * @see RFC 9562 §5.5
  */
 export interface SeedIds {

@@ -1,4 +1,4 @@
-/** Clients of a seed, whose metadata may have other spellings, as people paste it. */
+/** Clients of a seed, whose metadata may have other spellings, as users paste it. */
 
 import { type ConfigProblem, IdpError } from '../../errors.js';
 import type { RecordProblem } from '../clients/client-metadata.js';

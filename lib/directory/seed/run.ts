@@ -21,7 +21,7 @@ export interface SeedPiece<R extends { readonly id: string }> {
   readonly defaults?: SeedFields;
   /**
    * Returns the record as it is stored now.
-   * @param recordId of the record that an earlier seed created or found. Without it, the record of that name, or of the id unless the id is
+   * @param recordId of the record that an earlier seed created or found. If absent, the record is found by its name, or by its id unless the id is
    * derived
    */
   find(recordId: string | undefined): Promise<R | undefined>;
@@ -50,11 +50,11 @@ export interface SeedPart<R> {
 }
 
 export interface SeedRun {
-  /** Creates or changes the record. Resolves to the record, if it exists then. */
+  /** Creates or changes the record. Resolves to the record, if the record exists then. */
   apply<R extends { readonly id: string }>(piece: SeedPiece<R>): Promise<R | undefined>;
   /** Returns the id of an applied record that exists. */
   recordId(collection: SeededCollection, id: string): string | undefined;
-  /** Whether a seed created the applied record. Otherwise the seed found it. */
+  /** Returns whether a seed created the applied record. Otherwise the seed found it. */
   isMade(collection: SeededCollection, id: string): boolean;
   /** Gives a record something once. @param give resolves to false if a change by another actor prevents it */
   once(collection: SeededCollection, id: string, what: SeedNotes['items'][number], give: () => Promise<boolean>): Promise<void>;
@@ -312,7 +312,7 @@ function identityOf(record: { readonly id: string }): Pick<SeedRecord, 'recordId
   return { recordId: record.id, ...(recordCreatedAt && { recordCreatedAt }) };
 }
 
-/** Returns whether the record is the one that was entered, and not another that got the id after a removal. */
+/** Returns whether the record is the record that was entered, and not another record that got the id after a removal. */
 const isOfEntry = (record: object, { recordCreatedAt }: SeedRecord): boolean =>
   recordCreatedAt === undefined || createdAtOf(record)?.getTime() === recordCreatedAt.getTime();
 

@@ -48,7 +48,7 @@ const seedTenant = inputSchema({
 export const seedSchema = inputSchema({
   /**
    * Treatment of records that an earlier start created. `update`: new values of the seed replace values that a seed gave before, unless
-   * another actor changed them since. `create`: such records are unchanged.
+   * another actor changed them since. `create`: records that exist are unchanged.
    * @default 'update'
    */
   mode: Type.Optional(Type.Union([Type.Literal('create'), Type.Literal('update')])),
@@ -85,7 +85,7 @@ const findNamelessPersons = ({ tenants = [] }: Seed): readonly ConfigProblem[] =
     ),
   );
 
-/** Returns the same for the records of extensions. @param forms by the extension's name */
+/** Returns every value for an extension that does not have the form of the extension's seed. @param forms by the extension's name */
 export const findExtensionSeedProblems = ({ extensions = {} }: Seed, forms: ReadonlyMap<string, TSchema>): readonly ConfigProblem[] =>
   Object.entries(extensions).flatMap(([name, seeded]) => {
     const form = forms.get(name);

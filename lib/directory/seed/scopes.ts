@@ -9,7 +9,7 @@ import type { Directory } from '../directory.js';
 import { seedEntryId } from '../seed-ledger.js';
 import { type Seed, seedPath } from './schema.js';
 
-/** @param directory undefined means an empty directory. @param existing scopes, without those of the seed. */
+/** @param directory undefined means an empty directory. @param existing scopes, without the scopes of the seed. */
 export async function findSeedScopeProblems(
   directory: Directory | undefined,
   { clients = [], apiResources = [] }: Seed,

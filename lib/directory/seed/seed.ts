@@ -27,8 +27,8 @@ export type { Seed } from './schema.js';
 
 /**
  * Creates the records of the seed that no seed created before, and changes records that a seed created and nobody has changed since
- * (`seed.mode`). It removes no record, and restores no removed one. Several runs, and concurrent runs on many nodes, are safe. Without a
- * seed, it starts the ledger, so that a later seed knows that no record existed.
+ * (`seed.mode`). The function removes no record, and restores no removed one. Several runs, and concurrent runs on many nodes, are safe. An
+ * absent seed starts the ledger, so that a later seed knows that no record existed.
  * @throws ConfigError, before anything is written, with the path of every invalid value.
  */
 export async function applySeed(

@@ -127,7 +127,7 @@ async function applyPerson(parts: Parts, tenant: SeedTenant, person: SeedPerson)
     }),
   });
   if (made === undefined || user === undefined) return;
-  // If another actor created the person, the seed adds no user, because links for the user would go to an address that this actor wrote.
+  // // If another actor created the person, the seed adds no user. Otherwise mailed links for the user would go to an address that the other actor wrote.
   if (made.user || run.isMade('persons', id)) await applyUser(parts, tenant, made.id, user);
 }
 
@@ -137,7 +137,7 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
   const tid = ids.tenant(tenant);
   const { groups, users } = directory.forTenant(tid);
   const { id: _, linkedTo, devPassword, groups: names, status: said, ...given } = user;
-  // A user with a password or a parent should be able to sign in. After the creation, administrators decide the status.
+  // // A user with a password or a parent account should be able to sign in. After the creation, administrators decide the status.
   const status = said ?? (devPassword === undefined && linkedTo === undefined ? 'invited' : 'active');
   const fields = { ...given, userName: user.userName.trim() };
   const id = ids.user(tid, user);
@@ -155,7 +155,7 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
     run.withhold('users', id, `group ${name}`);
     return undefined;
   }
-  /** Whether a user of the seed may get the group. A user that another actor created gets no privileges from a seed. */
+  /** Returns whether a user of the seed may get the group. A user that another actor created gets no privileges from a seed. */
   async function mayGet(groupId: string): Promise<boolean> {
     if ((await privileges.ofGroupIds({ tid, groupIds: [groupId] })).length === 0) return true;
     run.withhold('users', id, `group ${groupId}`);
@@ -201,7 +201,7 @@ async function existing<R>(names: readonly string[], find: (name: string) => Pro
   return (await Promise.all(names.map(find))).flatMap((record) => record ?? []);
 }
 
-/** Returns the parent that the seed links a user to. */
+/** Returns the parent account that the seed links a user to. */
 function linkOf({ directory, run, ids, tenants }: Parts, { userName, tenant: name }: NonNullable<SeedUser['linkedTo']>) {
   const tenant = tenants.find((one) => one.name === name);
   if (tenant === undefined) return undefined;
@@ -217,7 +217,7 @@ function linkOf({ directory, run, ids, tenants }: Parts, { userName, tenant: nam
   };
 }
 
-/** Links users to their parents. Call it after all tenants of the seed are applied. */
+/** Links users to their parent accounts. Call the function after all tenants of the seed are applied. */
 export async function applyLinks(parts: Parts, tenant: SeedTenant): Promise<void> {
   const { directory, run, ids } = parts;
   const tid = ids.tenant(tenant);

@@ -1,8 +1,8 @@
 /**
  * Signing keys that the service makes, announces, uses and retires, if the options give none.
  *
- * All nodes share one row. A lease decides which node changes it, and private keys in it are encrypted. A key is published before it signs, and stays
- * published until everything that it signed has expired. `key-states` decides which change is due.
+ * All nodes share one row. A lease decides which node changes it, and private keys in it are encrypted. A signing key is published before
+ * it signs, and stays published until everything that it signed has expired. `key-states` decides which change is due.
  */
 import { generateKeyPair } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,33 +19,36 @@ import { attributedRow, checkAttribution } from '../outbox/attribution.js';
 import { markedWrite, updateOnce } from '../outbox/write-once.js';
 import { checkAnnounced, dueAt, promoted, promotionAt, type RotationPolicy, replaced, soundRing, withoutRemoved } from './key-states.js';
 
-/** A key without its private part. Keys from the options have no times. */
+/** A signing key without its private part. Signing keys from the options have no times. */
 export type KeyState = Pick<StoredSigningKey, 'kid' | 'alg' | 'state'> &
   Partial<Pick<StoredSigningKey, 'announcedAt' | 'activatedAt' | 'removeAt'>>;
 
 export interface SigningKeyRecords {
-  /** Private JWKs with `kid` and `alg`: first those that sign, then announced ones, then those that only verify. */
+  /** Private JWKs with `kid` and `alg`: first JWKs that sign, then announced JWKs, then JWKs that only verify. */
   readonly jwks: readonly JWK[];
   /** Time of the next change by {@link KeyRotation.advance}, in milliseconds since the epoch. */
   readonly dueAt: number;
 }
 
-/** Signing keys that the service makes, stores encrypted, and replaces one after another. All nodes have the same keys, because they are in one row. */
+/**
+ * Signing keys that the service makes, stores encrypted, and replaces one after another. All nodes have the same signing keys, because they are in one row.
+ */
 export interface KeyRotation {
   /**
-   * Reads the keys. If there are none, one node makes them. A key that cannot be read is left out and logged.
+   * Reads the signing keys. If there are none, one node makes them. A signing key that cannot be read is left out and logged.
    * @throws IdpError `undecipherable` if none can be read, because their encryption key is missing.
    */
   load(): Promise<SigningKeyRecords>;
-  /** Returns the published keys, the next one first. */
+  /** Returns the published signing keys, the next one first. */
   list(): Promise<readonly KeyState[]>;
-  /** Keys that the last read left out. */
+  /** Returns the signing keys that the last read left out. */
   problems(): readonly { readonly code: 'record_unreadable'; readonly collection: 'signingKeys'; readonly id: string }[];
   /** Makes the changes that are due, unless another node is making them. */
   advance(): Promise<void>;
   /**
-   * Lets the announced keys sign, and announces others. With `now`, new keys sign and all earlier ones are removed, which invalidates their signatures.
-   * @throws IdpError `key_not_announced` if a holder of the key set may not have seen the next key yet.
+   * Lets the announced signing keys sign, and announces others. With `now`, new signing keys sign and all earlier ones are removed, which invalidates their
+   * signatures.
+   * @throws IdpError `key_not_announced` if a holder of the key set may not have seen the next signing key yet.
    */
   rotate(options?: { readonly now?: boolean; readonly by?: Attribution }): Promise<void>;
 }
@@ -53,12 +56,12 @@ export interface KeyRotation {
 export interface KeyRotationOptions {
   readonly rows: Collection<KeyRing>;
   readonly clients: Collection<Client>;
-  /** Whether the event log has the event. */
+  /** Returns whether the event log has the event. */
   readonly isLogged: (eventId: string) => Promise<boolean>;
-  /** Called after a write. */
+  /** Handles a write of the signing keys, after the write. */
   readonly changed: () => Promise<void>;
   readonly sealer: Sealer;
-  /** Takes or renews the lease for making keys. Returns false while another node has it. */
+  /** Takes or renews the lease for making signing keys. Returns false while another node has the lease. */
   readonly lease: () => Promise<boolean>;
   readonly policy: RotationPolicy;
   readonly logger: Pick<Logger, 'error'>;
@@ -68,7 +71,7 @@ export interface KeyRotationOptions {
 
 const RING = 'ring';
 const PURPOSE = 'signing key';
-/** Milliseconds between two checks whether the node with the lease has made the keys. */
+/** Milliseconds between two checks whether the node with the lease has made the signing keys. */
 const PAUSE_MS = 50;
 
 const algorithms: readonly StoredSigningKey['alg'][] = ['RS256', 'ES256'];
@@ -86,7 +89,7 @@ export const createKeyRotation = (parts: KeyRotationOptions): KeyRotation => {
   };
 };
 
-/** A stored key with its private part. */
+/** A stored signing key with its private part. */
 interface OpenedKey {
   readonly key: StoredSigningKey;
   readonly jwk: JWK;
@@ -135,7 +138,7 @@ class Rotation implements KeyRotation {
   async rotate({ now: isUrgent = false, by = {} }: { readonly now?: boolean; readonly by?: Attribution } = {}): Promise<void> {
     const { now, policy } = this.#parts;
     checkAttribution(by);
-    // An earlier run of the request may have replaced the keys.
+    // // An earlier run of the request may have replaced the signing keys.
     if (!isUrgent && !by.once?.isRetry) checkAnnounced(await this.#ring(), policy, now());
     const startedAt = new Date(now());
     const [active, next, removeAt] = await Promise.all([
@@ -150,7 +153,7 @@ class Rotation implements KeyRotation {
     }, by);
   }
 
-  /** Returns the row. One node makes it if it is missing. */
+  /** Returns the row. If the row is missing, one node makes it. */
   async #ring(): Promise<KeyRing> {
     const { rows, lease, now, changed } = this.#parts;
     for (;;) {
@@ -167,7 +170,7 @@ class Rotation implements KeyRotation {
     }
   }
 
-  /** Returns the keys with one that signs for each algorithm. Makes one if no key of the algorithm can be read. */
+  /** Returns the signing keys with an active one for each algorithm. Makes a signing key if no signing key of the algorithm can be read. */
   async #complete(row: KeyRing): Promise<KeyRing> {
     const { rows, lease, now, changed } = this.#parts;
     for (let current = row; ; current = await this.#ring()) {
@@ -186,7 +189,7 @@ class Rotation implements KeyRotation {
     }
   }
 
-  /** Encrypts the keys under the newest secret, once for each start. Otherwise nodes whose newest secrets differ would undo each other's work. */
+  /** Encrypts the signing keys under the newest secret, once for each start. Otherwise nodes whose newest secrets differ would undo each other's work. */
   async #sealAgain(row: KeyRing): Promise<KeyRing> {
     const { rows, sealer, now } = this.#parts;
     if (this.#isSealedAgain || this.#readable(row).every(({ key }) => sealer.isCurrent(key.sealed))) return row;
@@ -202,7 +205,7 @@ class Rotation implements KeyRotation {
     return this.#ring();
   }
 
-  /** Returns the keys that can be read. Logs each of the others once. */
+  /** Returns the signing keys that can be read. Logs each unreadable signing key once. */
   #opened(row: KeyRing): readonly OpenedKey[] {
     const keys = this.#readable(row);
     if (keys.length === 0) for (const key of row.keys) this.#open(key);
@@ -252,7 +255,7 @@ class Rotation implements KeyRotation {
 
 const generate = promisify(generateKeyPair);
 
-/** Creates a key of each algorithm. */
+/** Returns a function that creates a signing key of each algorithm. */
 function createMaker(sealer: Sealer, now: () => number) {
   const one = async (alg: StoredSigningKey['alg'], state: 'active' | 'next'): Promise<StoredSigningKey> => {
     const { privateKey } = await (alg === 'RS256' ? generate('rsa', { modulusLength: 2048 }) : generate('ec', { namedCurve: 'P-256' }));

@@ -1,4 +1,4 @@
-/** States of the signing keys: the time of the next change, and the row after a change. This file neither reads nor writes. */
+/** States of the signing keys: the time of the next change, and the row after a change. Functions of `key-states` neither read nor write the store. */
 import { IdpError } from '../../errors.js';
 import type { KeyRing, StoredSigningKey } from '../../store/records/records.js';
 import { isPendingEvent, isSigningKey } from '../../store/records/row-checks.js';
@@ -6,15 +6,15 @@ import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 
 /** Times of the rotation, in seconds. */
 export interface RotationPolicy {
-  /** Time for which a key signs. */
+  /** Time for which a signing key signs. */
   readonly active: number;
-  /** Time for which a key is published before it may sign. */
+  /** Time for which a signing key is published before it may sign. */
   readonly announced: number;
-  /** Time for which a key stays published after its last signature. */
+  /** Time for which a signing key stays published after its last signature. */
   readonly retiring: number;
 }
 
-/** Returns the row without its damaged parts. Nothing can be signed without the row, so a damaged key must not affect the others. */
+/** Returns the row without its damaged parts. Nothing can be signed without the row, so a damaged signing key must not affect the others. */
 export function soundRing(row: KeyRing): KeyRing {
   const { keys, pendingEvents } = row;
   const isSound = Array.isArray(keys) && keys.every(isSigningKey) && Array.isArray(pendingEvents) && pendingEvents.every(isPendingEvent);
@@ -30,7 +30,7 @@ const ofState = ({ keys }: KeyRing, state: StoredSigningKey['state']) => keys.fi
 
 const latest = (dates: readonly (Date | undefined)[]): number => Math.max(...dates.map((date) => date?.getTime() ?? 0));
 
-/** Returns the time from which the announced keys may sign, in milliseconds since the epoch. */
+/** Returns the time from which the announced signing keys may sign, in milliseconds since the epoch. */
 const announcedFrom = (ring: KeyRing, { announced }: RotationPolicy): number =>
   latest(ofState(ring, 'next').map(({ announcedAt }) => announcedAt)) + announced * 1000;
 
@@ -46,7 +46,7 @@ export function checkAnnounced(ring: KeyRing, policy: RotationPolicy, now: numbe
   if (now < from) throw new IdpError('key_not_announced', { from: new Date(from).toISOString() });
 }
 
-/** Returns the row without removed keys. Returns the same row, which is not written, if there are none. */
+/** Returns the row without removed signing keys. Returns the same row, which is not written, if no signing key was removed. */
 export function withoutRemoved(ring: KeyRing, now: Date): KeyRing {
   const keys = ring.keys.filter(({ removeAt }) => removeAt === undefined || removeAt > now);
   return keys.length === ring.keys.length ? ring : { ...ring, keys, updatedAt: now };
@@ -63,7 +63,7 @@ export function promoted(ring: KeyRing, next: readonly StoredSigningKey[], now: 
 export const replaced = (ring: KeyRing, keys: readonly StoredSigningKey[], now: Date): KeyRing =>
   told(ring, { ...ring, keys, updatedAt: now }, 'removed', now);
 
-/** Adds an event for each key that replaced another. */
+/** Adds an event for each signing key that replaced another. */
 function told(before: KeyRing, after: KeyRing, state: 'retiring' | 'removed', now: Date): KeyRing {
   const events = ofState(after, 'active').flatMap(({ kid, alg }) => {
     const previous = ofState(before, 'active').find((key) => key.alg === alg);

@@ -37,7 +37,7 @@ export interface CachedRowsParts<Members> {
 
 /**
  * Creates reads of rows that a node caches until any node writes one, for a minute at most. While the store is unavailable, cached rows
- * stay valid, absent rows too, so that pages still work.
+ * stay valid, and so do cached absences, so that pages still work.
  */
 export function createCachedRows<Members>({
   collection,

@@ -33,20 +33,20 @@ export interface RowEvent<Name extends EventName = EventName> {
 /** The result of a look-up. */
 export interface FoundRows<Members> {
   readonly rows: readonly ExtensionRow<Members>[];
-  /** Ids of unreadable rows. They can be removed. */
+  /** Ids of unreadable rows. Unreadable rows can be removed. */
   readonly unreadable: readonly string[];
 }
 
 /** The rows of one tenant. Rows of other tenants do not exist here. */
 export interface ExtensionRows<Members> {
   get(id: string): Promise<ExtensionRow<Members> | undefined>;
-  /** Returns rows of an index, by the values of its fields, ordered by id. Without a page, all of them. */
+  /** Returns rows of an index, by the values of its fields, ordered by id. Returns all rows without a page. */
   find(index: string, values: readonly string[], page?: Page): Promise<readonly ExtensionRow<Members>[]>;
   /** Returns rows of a range of an ordered index; `within` is without the tenant. */
   range(range: Range): Promise<readonly ExtensionRow<Members>[]>;
   /**
-   * Returns rows of an index, and the ids of malformed ones, which `find` leaves out. Use it where a missing row would grant access, and
-   * treat a malformed row as a refusal.
+   * Returns rows of an index, and the ids of malformed rows, which `find` leaves out. Use the method where a missing row would grant access,
+   * and treat a malformed row as a refusal.
    */
   findAll(index: string, values: readonly string[]): Promise<FoundRows<Members>>;
   /** Returns all rows of the tenant, ordered by id. */
@@ -57,8 +57,8 @@ export interface ExtensionRows<Members> {
    */
   insert(members: Members, options?: { readonly id?: string; readonly events?: readonly RowEvent[] }): Promise<ExtensionRow<Members>>;
   /**
-   * Changes a row by compare-and-swap: `change` may run again after a concurrent write. If it returns its argument and there are no events,
-   * nothing is written.
+   * Changes a row by compare-and-swap: `change` may run again after a concurrent write. If `change` returns its argument and there are no
+   * events, nothing is written.
    * @param events of the change, or a function that returns them for the row before the change.
    * @throws IdpError `not_found`, `invalid_record`, `conflict`.
    */
@@ -82,9 +82,9 @@ export type RowsOfAllTenants<Members> = Pick<ExtensionRows<Members>, 'get' | 'li
 
 /** Rows of a collection as they were about a second ago. While the store is unavailable, the last known rows. */
 export interface CachedRows<Members> {
-  /** Returns the row of any tenant; a promise only if the cache lacks it. */
+  /** Returns the row of any tenant; a promise only if the cache does not have the row. */
   get(id: string): Awaitable<ExtensionRow<Members> | undefined>;
-  /** Returns rows of the index, as `findAll` of the tenant's rows does; a promise only if the cache lacks them. */
+  /** Returns rows of the index, as `findAll` of the tenant's rows does; a promise only if the cache does not have the rows. */
   findAll(tid: string, values: readonly string[]): Awaitable<FoundRows<Members>>;
 }
 
@@ -103,20 +103,20 @@ export interface ExtensionCollection<Schema extends TObject = TObject> {
    * depth, is ignored and kept, because a later release may have written it.
    */
   readonly row: Schema;
-  /** Checks what the schema cannot say, in rows that fit the schema. A row in which it names a member is malformed. */
+  /** Checks what the schema cannot express, in rows that fit the schema. A row in which the check names a member is malformed. */
   wrongMember?(row: Static<Schema>): string | undefined;
   /** Indexes by name. A unique index is unique within a tenant, unless it covers all tenants. */
   readonly indexes?: Readonly<Record<string, ExtensionIndex>>;
   /**
-   * Whether `cached` may read the rows. Each write then also notifies all nodes, so use it for rows that are rarely written.
+   * Whether `cached` may read the rows. Each write then also notifies all nodes, so set the member only for rows that are rarely written.
    * @default false
    */
   readonly cached?: boolean;
   /** Whether a write may raise events. @default false */
   readonly events?: boolean;
-  /** Erases the data of a person. Called until it succeeds, so perhaps more than once. @param at the time of the erasure */
+  /** Erases the data of a person. The function is called until it succeeds, so perhaps more than once. @param at the time of the erasure */
   readonly erase?: (rows: ExtensionRows<Static<Schema>>, person: PersonRef, at: Date) => Promise<void>;
-  /** Removes the data of a user whose person stays. Called until it succeeds, so perhaps more than once. */
+  /** Removes the data of a user whose person stays. The function is called until it succeeds, so perhaps more than once. */
   readonly userRemoved?: (rows: ExtensionRows<Static<Schema>>, person: Required<PersonRef>, at: Date) => Promise<void>;
   /** Returns the data of a person for the person's export. */
   readonly export?: (rows: ExtensionRows<Static<Schema>>, person: PersonRef) => Promise<readonly object[]>;

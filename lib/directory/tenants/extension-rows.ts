@@ -90,7 +90,7 @@ export interface ExtensionDataParts {
   readonly caches: Pick<Caches, 'over' | 'changed'>;
   /** Types of events that extensions declare. */
   readonly events: ReadonlySet<string>;
-  /** The time that all nodes share, in milliseconds since the epoch. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
 }
 
@@ -304,8 +304,8 @@ function withRaised<R extends KeptRow>(
 }
 
 /**
- * Removes a row. Its remainder carries the last events, belongs to no tenant, and is removed after the events were dispatched. Returns
- * false when there is no row.
+ * Removes a row. The remainder of the row carries the last events, belongs to no tenant, and is removed after the events were dispatched.
+ * Returns false when there is no row.
  */
 async function leaveRemainder(
   shared: Shared,
@@ -332,8 +332,8 @@ async function leaveRemainder(
 }
 
 /**
- * Replaces the remainder of a removed row. The new row carries its last events. Returns undefined when the remainder no longer exists, or
- * another row has the id.
+ * Replaces the remainder of a removed row. The new row carries the last events of the remainder. Returns undefined when the remainder no longer
+ * exists, or another row has the id.
  */
 async function replaceRemainder({ shared, collection }: OwnRows, row: KeptRow, events: readonly RowEvent[]): Promise<KeptRow | undefined> {
   let isFree = false;

@@ -25,7 +25,7 @@ export const passwordsAlone: SignInMeans = { hasSecondFactor: false, offers: (me
  */
 export const mayLinkAccounts = (tenant: Pick<Tenant, 'signIn'> | undefined): boolean => tenant?.signIn?.accountLinks !== false;
 
-/** Returns the reason why nobody can sign in to the tenant; undefined if somebody can. A promise only if a method has to be looked up. */
+/** Returns the reason why nobody can sign in to the tenant; undefined if a user can. Returns a promise only if a method has to be looked up. */
 export function unmetPolicy(
   { id, signIn: { methods, requireMfa } = {} }: Tenant,
   means: SignInMeans,
@@ -39,11 +39,11 @@ export function unmetPolicy(
 
 /** Finds tenants whose policy no sign-in method can meet, and logs them. */
 export interface PolicyWatch {
-  /** Checks all tenants, and logs those whose policy no sign-in method can meet. */
+  /** Checks all tenants, and logs tenants whose policy no sign-in method can meet. */
   begin(): Promise<void>;
-  /** Logs a refusal with its reason, once a minute. Call it when a user wants to sign in to the tenant, or to continue a sign-in. */
+  /** Logs a refusal with its reason, once a minute. Call the method when a user wants to sign in to the tenant, or to continue a sign-in. */
   wanted(tenant: Tenant, reason: string | undefined): void;
-  /** Whether the sign-in method exists now. */
+  /** Returns whether the sign-in method exists now. */
   readonly offers: SignInMeans['offers'];
   problems(): readonly { readonly code: 'policy_unmet'; readonly collection: 'tenants'; readonly id: string }[];
 }

@@ -32,7 +32,7 @@ export interface Subsidiaries {
   list(query?: ListQuery): Promise<Listed<Subsidiary>>;
   /** @throws IdpError `not_found`, `invalid_record`. */
   update(id: string, patch: Patch<SubsidiaryFields>, check?: CheckCurrent<Subsidiary>): Promise<Subsidiary>;
-  /** Removes a subsidiary. Its persons then belong to the tenant itself. @throws IdpError `not_found`. */
+  /** Removes a subsidiary. The persons of the subsidiary then belong to the tenant itself. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ interface Owned extends Row {
   readonly tid: string;
 }
 
-/** Rows of a collection for a tenant-bound service: only those of its tenant. Rows of other tenants do not exist here. */
+/** Rows of a collection for a tenant-bound service: only rows of its tenant. Rows of other tenants do not exist here. */
 export interface TenantScope<R extends Owned> {
   get(id: string): Promise<R | undefined>;
   /** Returns rows of an index, by the values of its fields other than the tenant's id. */
@@ -42,7 +42,7 @@ export function createTenantScope<R extends Owned>(rows: CheckedCollection<R>, s
       const row = await rows.get(id);
       return own(row) ? row : undefined;
     },
-    // An index of all tenants also has rows of other tenants. The next rows are read in their place.
+    // // An index of all tenants also has rows of other tenants. The next rows are read in place of the rows of other tenants.
     find: async (index, values, page) => ofTenant(await findKept(rows, { [index]: bound(index, values) }, page, own)),
     range: async (range) => ofTenant(await rangeKept(rows, { ...range, within: bound(range.index, range.within) }, own)),
     insert: (row) => rows.insert({ ...row, tid } as Unsaved<R>),

@@ -43,8 +43,8 @@ export interface Tenants {
   /** @throws IdpError `not_found`. */
   enable(tid: string): Promise<Tenant>;
   /**
-   * Removes the tenant. From this moment, the tenant does not exist, and nobody signs in to it. Its data is removed in the background; the
-   * event `TenantRemoved` reports the end. A client or an API resource that was allowed only this tenant is then allowed none.
+   * Removes the tenant. From this moment, the tenant does not exist, and nobody signs in to it. The data of the tenant is removed in the
+   * background; the event `TenantRemoved` reports the end. A client or an API resource that was allowed only this tenant is then allowed none.
    * @throws IdpError `not_found`.
    */
   remove(tid: string): Promise<void>;
@@ -61,7 +61,7 @@ export function createTenants(context: DirectoryContext): Tenants {
     if (unknown >= 0)
       throw new IdpError('invalid_record', { path: `/signIn/methods/${unknown}`, expected: 'a sign-in method that exists' });
   };
-  /** Explains a conflict, because the store does not say whether the id or the name was a duplicate. */
+  /** Explains a conflict, because the store does not report whether the id or the name was a duplicate. */
   const explained = (uniqueName: string) => async (error: unknown) => {
     const isName = IdpError.is(error, 'conflict') && (await collections.tenants.has({ byUniqueName: [uniqueName] }));
     throw isName ? new IdpError('tenant_name_taken', { path: '/name' }) : error;

@@ -31,8 +31,7 @@ export interface ChangeFeed {
    */
   changed(collection: string): Promise<void>;
   /**
-   * Announces a write of unknown outcome, which the store may still make. This node is notified immediately, and all nodes at their next read
-   * of the counts.
+   * Announces a write of unknown outcome, which the store may still make. Notifies this node immediately, and all nodes at their next read of the counts.
    */
   mayHaveChanged(collection: string): void;
   close(): void;

@@ -1,4 +1,4 @@
-/** Malformed rows that a read left out. These rows are remembered together with the rows that were read, so that a list can name them. */
+/** Malformed rows that a read left out, remembered together with the rows that were read, so that a list can name the malformed rows. */
 
 export interface LeftOutRow {
   readonly id: string;

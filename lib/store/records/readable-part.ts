@@ -24,7 +24,7 @@ const blanks: readonly unknown[] = [
   ...[undefined, '', false, 0, [], {}, new Date(0)],
   ...['disabled', 'revoked', 'own', 'reference', 'minimal', 'first', 'tenant', 'dead'],
 ];
-/** Voucher that covers nothing. This voucher also replaces a malformed voucher, because an absent voucher counts as the operator's. */
+/** Voucher that covers nothing, also in place of a malformed voucher, because an absent voucher counts as the operator's. */
 export const NOTHING: Voucher = { by: 'tenant', tids: [], permissionIds: [] };
 const ofVoucher = /^.*?\/(?:vouchedBy|\w+VouchedBy)(?=\/|$)/;
 /** Maximum malformed parts of one row that are replaced. */
