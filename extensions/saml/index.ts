@@ -1,10 +1,10 @@
 /**
- * SAML 2.0 identity provider. It is off unless the host lists it in `extensions`.
+ * SAML 2.0 identity provider. The identity provider is off unless the host lists it in `extensions`.
  *
  * `front-door/` receives every message: `bindings/` takes it from the HTTP request, `reading/` and `xml/` read it. `sso/` turns an AuthnRequest into a
  * sign-in of the service, and the sign-in into a Response. `slo/` is single logout in both directions. `messages/` has the messages that both send and
  * receive. `entities/` has the identity provider's entityIDs and signing keys. `service-providers/` has the registered service providers. `registration/`
- * writes them, with the help of `metadata-reader/`.
+ * writes the registered service providers, with the help of `metadata-reader/`.
  */
 import { type Extension, perContext } from '../../lib/extension-door.js';
 import { entityEvents } from './entities/events.js';

@@ -11,11 +11,12 @@ export interface SamlOptions {
   /** entityID of the instance, a URI. @default the URL of its metadata */
   readonly entityId?: string;
   /**
-   * Signing keys of the operator. The first key signs; metadata has all of them. To rotate them, change this option: the admin API only lists them.
-   * @default a key that the service creates and stores encrypted, with a self-signed certificate for ten years
+   * Signing keys of the operator. The first signing key signs. Metadata has all signing keys. To rotate signing keys, change this option, because the admin
+   * API only lists them.
+   * @default a signing key that the service creates and stores encrypted, with a self-signed certificate for ten years
    */
   readonly keys?: readonly SamlKeyPair[];
-  /** Whether each tenant is an entity of its own in addition, at `/idp/saml/t/{tid}`. @default true */
+  /** Whether each tenant is also an entity, at `/idp/saml/t/{tid}`. @default true */
   readonly tenantEntities?: boolean;
   /** Whether metadata asks for signed requests, and unsigned requests of all service providers are refused. @default false */
   readonly wantAuthnRequestsSigned?: boolean;

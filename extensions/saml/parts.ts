@@ -1,4 +1,4 @@
-/** Parts that the members of the extension share. They are created once for each service. */
+/** Parts that the members of the extension share. The parts are created once for each service. */
 import type { ExtensionContext } from '../../lib/extension-door.js';
 import { createEntities } from './entities/entity.js';
 import { createSamlKeys } from './entities/keys.js';

@@ -1,4 +1,4 @@
-/** Keys and their self-signed certificates. Node reads X.509 but cannot write it, so the optional peer `@peculiar/x509` does. */
+/** Signing keys and their self-signed certificates. Node reads X.509 but cannot write it, so the optional peer `@peculiar/x509` writes certificates. */
 import { KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type { Signer } from '../xml/sign.js';
@@ -12,7 +12,7 @@ const EARLY_MS = 3_600_000;
 /** @see RFC 5280 appendix A.1, ub-common-name */
 const LONGEST_NAME = 64;
 
-/** Returns the packages that are missing to create a key. */
+/** Returns the packages that are missing to create a signing key. */
 export function missingPeers(): readonly string[] {
   const { resolve } = createRequire(import.meta.url);
   return PEERS.filter((peer) => {
@@ -32,14 +32,14 @@ export interface CertifiedKey {
   readonly certificate: string;
 }
 
-/** Creates an RSA key of 2048 bits, and its certificate for ten years. @param name of the subject @param now milliseconds since the epoch */
+/** Creates an RSA signing key of 2048 bits, and its certificate for ten years. @param name name of the subject @param now milliseconds since the epoch */
 export async function createCertifiedKey(name: string, now: number): Promise<CertifiedKey> {
   if (!('getMetadata' in Reflect)) await import('reflect-metadata');
   const { KeyUsageFlags, KeyUsagesExtension, SubjectKeyIdentifierExtension, X509CertificateGenerator } = await import('@peculiar/x509');
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const until = new Date(now);
   until.setUTCFullYear(until.getUTCFullYear() + YEARS);
-  // Positive, and without zeros at its start, which DER would remove. @see RFC 5280 §4.1.2.2
+  // The serial number is positive, and without zeros at its start, which DER would remove. @see RFC 5280 §4.1.2.2
   const serialNumber = `4${randomBytes(16).toString('hex').slice(1)}`;
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber,

@@ -1,15 +1,15 @@
 /**
  * Entities that service providers trust: the instance, at `/idp/saml`, and each tenant, at `/idp/saml/t/{tid}`. Tenants are entities because many products
- * take one entityID for all their customers. All entities sign with the same key.
+ * take one entityID for all their customers. All entities sign with the same signing key.
  */
 import type { ExtensionContext } from '../../../lib/extension-door.js';
 
 export interface Entity {
-  /** Owner of its service providers: a tenant's id, or `ofInstance`. */
+  /** Owner of the entity's service providers: a tenant's id, or `ofInstance`. */
   readonly owner: string;
   /** Tenant whose users may sign in at the entity; absent for the instance. */
   readonly tid?: string;
-  /** @default the URL of its metadata */
+  /** @default the URL of the entity's metadata */
   readonly entityId: string;
   readonly metadataUrl: string;
   readonly ssoUrl: string;

@@ -28,7 +28,8 @@ function certificateOf(pem: unknown): X509Certificate | undefined {
 }
 
 /**
- * Returns the keys of the options. The first one signs; metadata has all of them. The id of a key is the hash of its certificate, because no row has one.
+ * Returns the signing keys of the options. The first signing key signs. Metadata has all signing keys. The id of a signing key is the hash of its
+ * certificate, because signing keys of the options have no row.
  */
 export function givenKeys(pairs: readonly SamlKeyPair[]): { readonly keys: readonly PublishedKey[]; readonly signer: Signer } {
   const keys = pairs.map(({ certificate }, index): PublishedKey => {
@@ -42,7 +43,7 @@ export function givenKeys(pairs: readonly SamlKeyPair[]): { readonly keys: reado
   return { keys, signer: createSigner(createPrivateKey(first.key), active.certificate) };
 }
 
-/** Reports every invalid key. */
+/** Reports every invalid signing key. */
 export function checkGivenKeys(pairs: unknown, report: ReportProblem): void {
   if (!Array.isArray(pairs) || pairs.length === 0) {
     report({ path: ['keys'], expected: 'a list of keys with their certificates, the one that signs first: [{ key, certificate }]' });

@@ -1,4 +1,4 @@
-/** Stored keys of the instance. All are in one row, so that each change is atomic. */
+/** Stored signing keys of the instance. All signing keys are in one row, so that each change is atomic. */
 import {
   defineCollection,
   defineErrors,
@@ -42,21 +42,21 @@ export const keyErrors = defineErrors({
 
 type Keys = Pick<KeyRing, 'keys'>;
 
-/** Returns a key. @throws IdpError `not_found` */
+/** Returns a signing key. @throws IdpError `not_found` */
 export function keyOf({ keys }: Keys, id: string): StoredKey {
   const key = keys.find((each) => each.id === id);
   if (key === undefined) throw new IdpError('not_found');
   return key;
 }
 
-/** Returns the key that signs. */
+/** Returns the active signing key. */
 export function activeOf({ keys }: Keys): StoredKey {
   const active = keys.find(({ state }) => state === 'active');
   if (active === undefined) throw new IdpError('record_unreadable', { record: 'saml.keys' });
   return active;
 }
 
-/** Adds the next key. @throws IdpError `saml_next_key_exists`, `saml_key_limit` */
+/** Adds the next signing key. @throws IdpError `saml_next_key_exists`, `saml_key_limit` */
 export function withNext<Row extends Keys>(row: Row, next: StoredKey): Row {
   if (row.keys.some(({ state }) => state === 'next')) throw keyErrors('saml_next_key_exists');
   if (row.keys.length >= MOST_KEYS) throw keyErrors('saml_key_limit');
@@ -64,8 +64,9 @@ export function withNext<Row extends Keys>(row: Row, next: StoredKey): Row {
 }
 
 /**
- * Activates a key.
- * @param isUrgent whether the key may sign before every cache of the metadata has expired, so that some service providers do not know the key yet
+ * Activates a signing key.
+ * @param isUrgent whether the signing key may sign before every cache of the metadata has expired, so that some service providers do not know the signing
+ * key yet
  * @throws IdpError `not_found`, `key_not_announced`
  */
 export function withActive<Row extends Keys>(row: Row, id: string, now: Date, isUrgent: boolean): Row {
@@ -84,7 +85,7 @@ export function withActive<Row extends Keys>(row: Row, id: string, now: Date, is
 
 const withoutRetirement = ({ retiredAt: _, ...key }: StoredKey): StoredKey => key;
 
-/** Removes a key. @throws IdpError `not_found`, `saml_key_active` */
+/** Removes a signing key. @throws IdpError `not_found`, `saml_key_active` */
 export function withoutKey<Row extends Keys>(row: Row, id: string): Row {
   if (keyOf(row, id).state === 'active') throw keyErrors('saml_key_active');
   return { ...row, keys: row.keys.filter((key) => key.id !== id) };

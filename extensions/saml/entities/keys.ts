@@ -1,4 +1,4 @@
-/** Keys that sign SAML messages: those of the options, else stored keys that the service creates and administrators rotate. */
+/** Signing keys of SAML messages: the keys of the options, else stored keys that the service creates and administrators rotate. */
 import { createPrivateKey } from 'node:crypto';
 import {
   type Attribution,
@@ -23,34 +23,36 @@ export type SamlKey = PublishedKey & Partial<Pick<StoredKey, 'createdAt' | 'acti
 /** Signing keys. All nodes agree on stored keys within a second. Changes of keys that the options give throw IdpError `keys_given`. */
 export interface SamlKeys {
   /**
-   * Runs before the service answers. Creates the first key, and encrypts keys again if their secret is not the newest. Logs keys that cannot be decrypted.
+   * Runs before the service answers. Creates the first signing key, and encrypts signing keys again if their secret is not the newest. Logs signing keys
+   * that cannot be decrypted.
    */
   start(): Promise<void>;
   /**
-   * Returns the signer of the active key. The answer is a promise only if the cache does not have the row.
-   * @throws IdpError `undecipherable`, because no other key may replace the active key
+   * Returns the signer of the active signing key. The answer is a promise only if the cache does not have the row.
+   * @throws IdpError `undecipherable`, because no other signing key may replace the active one
    */
   signer(): Awaitable<Signer>;
-  /** Returns the keys for metadata. The answer is a promise only if the cache does not have the row. */
+  /** Returns the signing keys for metadata. The answer is a promise only if the cache does not have the row. */
   published(): Awaitable<readonly PublishedKey[]>;
-  /** Returns the keys as they are stored now. */
+  /** Returns the signing keys as they are stored now. */
   list(): Promise<readonly SamlKey[]>;
-  /** Creates the next key. @throws IdpError `saml_next_key_exists`, `saml_key_limit` */
+  /** Creates the next signing key. @throws IdpError `saml_next_key_exists`, `saml_key_limit` */
   add(id: string, by: Attribution): Promise<SamlKey>;
   /**
-   * Activates the next key, or a retiring key again. @param isUrgent whether the key may sign before all service providers can know it
+   * Activates the next signing key, or a retiring signing key again. @param isUrgent whether the signing key may sign before all service providers can know
+   * it
    * @throws IdpError `not_found`, `key_not_announced`
    */
   activate(id: string, isUrgent: boolean, by: Attribution): Promise<SamlKey>;
-  /** Removes a key. @throws IdpError `not_found`, `saml_key_active` */
+  /** Removes a signing key. @throws IdpError `not_found`, `saml_key_active` */
   remove(id: string, by: Attribution): Promise<void>;
-  /** Returns problems of the keys for the health of the service. */
+  /** Returns problems of the signing keys for the health of the service. */
   problems(): Promise<readonly ExtensionProblem[]>;
 }
 
 /** Id of the one row. */
 const RING = 'ring';
-/** Milliseconds before its end from which health reports a certificate. */
+/** Milliseconds before the end of a certificate from which health reports the certificate. */
 const ENDING_MS = 60 * 86_400_000;
 
 export const createSamlKeys = (context: ExtensionContext, options: { readonly keys?: readonly SamlKeyPair[] | undefined }): SamlKeys =>
@@ -122,7 +124,7 @@ class StoredKeys implements SamlKeys {
     const before = await this.#stored();
     const existing = before.keys.find((key) => key.id === id);
     if (existing) return view(existing);
-    // Refuses early, because a key takes a while to create.
+    // Refuses early, because a signing key takes a while to create.
     withNext(before, { ...activeOf(before), id, state: 'next' });
     const next = await this.#createKey(id, 'next');
     const added = { type: 'SamlSigningKeyAdded' as const, data: { AggregateId: id, State: 'next' as const }, by };
@@ -158,7 +160,7 @@ class StoredKeys implements SamlKeys {
     return awaited(this.#cached.get(RING), (ring) => ring ?? this.#stored());
   }
 
-  /** Returns the row. The first node that finds none creates it. @throws IdpError `record_unreadable` for an unreadable row */
+  /** Returns the row. The first node that finds no row creates the row. @throws IdpError `record_unreadable` for an unreadable row */
   async #stored(): Promise<KeyRing> {
     const stored = await this.#rows.get(RING);
     if (stored) return stored;

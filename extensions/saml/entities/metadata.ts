@@ -9,14 +9,14 @@ import { attribute } from '../xml/write.js';
 import type { Entity } from './entity.js';
 import type { PublishedKey, SigningKeyState } from './published-keys.js';
 
-/** Seconds that service providers may cache metadata. Those that refresh it in time know a next key after these seconds. */
+/** Seconds that service providers may cache metadata. Service providers that refresh metadata in time know a next signing key after these seconds. */
 export const CACHE_SECONDS = 86_400;
-/** The same lifetime as an `xs:duration`. */
+/** `CACHE_SECONDS` as an `xs:duration`. */
 const CACHE_DURATION = 'P1D';
 /** Seconds that HTTP caches may store metadata. */
 const MAX_AGE_SECONDS = 300;
 
-/** Order of keys: the active key first, because some service providers read only the first key. */
+/** Order of signing keys: the active signing key first, because some service providers read only the first signing key. */
 const order: readonly SigningKeyState[] = ['active', 'next', 'retiring'];
 
 export interface MetadataOptions {
@@ -24,8 +24,9 @@ export interface MetadataOptions {
 }
 
 /**
- * Writes metadata. It is not signed, because a reader needs the key before it can verify the signature. It has no `validUntil`, because a service provider
- * that reads it only once must not stop working. It lists algorithms, because Shibboleth signs with SHA-1 without them.
+ * Writes metadata. The metadata is not signed, because a reader needs the signing key before it can verify the signature. The metadata has no `validUntil`,
+ * because a service provider that reads it only once must not stop working. The metadata lists algorithms, because Shibboleth signs with SHA-1 without the
+ * list.
  * @see SAML Metadata Profile for Algorithm Support 1.0
  */
 export function metadataXml(entity: Entity, keys: readonly PublishedKey[], { wantAuthnRequestsSigned }: MetadataOptions): string {
@@ -52,7 +53,7 @@ const keyDescriptor = ({ certificate }: PublishedKey): string =>
   `<md:KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="${ns.ds}"><ds:X509Data><ds:X509Certificate>${certificate}` +
   `</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>`;
 
-/** Answers metadata, or 304 to a client that has it. @see SAML Metadata §4.1.1, appendix A */
+/** Answers metadata, or 304 to a client that has the same metadata. @see SAML Metadata §4.1.1, appendix A */
 export function answerMetadata(ctx: Context, xml: string): void {
   ctx.set('ETag', `"${createHash('sha256').update(xml).digest('base64url')}"`);
   ctx.set('Cache-Control', `public, max-age=${MAX_AGE_SECONDS}`);

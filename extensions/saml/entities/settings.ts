@@ -20,8 +20,8 @@ export const entitySettings = defineCollection({ name: 'saml.entities', row: Ent
 
 export interface Settings {
   /**
-   * Whether metadata of the entity asks for signed requests, and unsigned requests are refused. The answer is at most a second old. An unreadable row
-   * counts as true, because the entity may have required signed requests.
+   * Returns whether metadata of the entity asks for signed requests, and unsigned requests are refused. The answer is at most a second old. An unreadable
+   * row counts as true, because the entity may have required signed requests.
    * @param owner a tenant's id, or `ofInstance`
    */
   wantsSigned(owner: string): Awaitable<boolean>;

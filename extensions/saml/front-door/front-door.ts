@@ -29,7 +29,7 @@ export interface Received {
   readonly message: InboundMessage;
   readonly serviceProvider: ServiceProvider;
   readonly binding: Binding;
-  /** `RelayState` of at most 2,048 bytes. Only the answer uses it: it is neither a URL nor HTML. */
+  /** `RelayState` of at most 2,048 bytes. Only the answer uses the value. The value is neither a URL nor HTML. */
   readonly relayState?: string;
   /** Whether the message is signed. Only an AuthnRequest may be unsigned. */
   readonly isSigned: boolean;
@@ -40,7 +40,7 @@ export type ReceivedOf<Message extends InboundMessage> = Received & { readonly m
 
 export interface FrontDoorParts {
   readonly activeServiceProviders: Pick<ActiveServiceProviders, 'byEntityId'>;
-  /** Settings of entities. An entity that requires signed requests also refuses those of service providers without a signing certificate. */
+  /** Settings of entities. An entity that requires signed requests also refuses requests of service providers without a signing certificate. */
   readonly settings: Pick<Settings, 'wantsSigned'>;
   readonly clockSkewSeconds: number;
 }
@@ -99,7 +99,7 @@ export function createFrontDoor(
       throw new RefusedMessage('signature_reference', { mismatch: { received: read.message.issuer, expected: serviceProvider.entityId } });
     checkDestination(read, kind === 'AuthnRequest' ? entity.ssoUrl : entity.sloUrl, signed !== undefined);
     checkTimes(read, context.service.now(), clockSkewSeconds);
-    // Checked last, so that a message that is refused for another reason does not use up its ID.
+    // The replay check comes last, so that a message that is refused for another reason does not use up its ID.
     if (!(await isFirst(serviceProvider.id, read.message))) throw new RefusedMessage('replayed');
     const { binding, relayState } = carried;
     return { message: read.message, serviceProvider, binding, ...(relayState ? { relayState } : {}), isSigned: signed !== undefined };
@@ -125,7 +125,7 @@ export function createFrontDoor(
   };
 }
 
-/** Checks the address of a message. A signed message must have one. @see SAML Bindings §3.4.5.2, §3.5.5.2 */
+/** Checks the address of a message. A signed message must have an address. @see SAML Bindings §3.4.5.2, §3.5.5.2 */
 function checkDestination({ destination }: ReadMessage, url: string, isSigned: boolean): void {
   const about = { place: 'Destination', mismatch: { received: destination, expected: url } };
   if (destination === undefined && isSigned) throw new RefusedMessage('destination_missing', about);

@@ -20,8 +20,8 @@ export function createProve({ limits: { limit } }: Pick<ExtensionContext, 'limit
   const [ofAll, ofOne] = [limit('signaturesFromAddress'), limit('signaturesOfProvider')];
 
   /**
-   * Counts a form as an attempt before its signature is verified, because many may arrive concurrently. Only an invalid signature stays counted. Only forms
-   * are counted: a form costs as much as ten URLs, and verifying a URL costs less than counting it.
+   * Counts a form as an attempt before its signature is verified, because many forms may arrive concurrently. Only an invalid signature stays counted. Only
+   * forms are counted, because a form costs as much as ten URLs, and verifying a URL costs less than counting it.
    */
   async function counted<Proved>(ctx: Context, { id }: ServiceProvider, prove: () => Proved): Promise<Proved> {
     const address = addressBlock(ctx.ip);

@@ -4,7 +4,7 @@ import { acceptanceSeconds, MAX_CLOCK_SKEW_SECONDS, secondsLeft } from './times.
 
 export const seenMessages: ArtifactKind = { name: 'saml.seen', lifetimeSeconds: acceptanceSeconds(MAX_CLOCK_SKEW_SECONDS) };
 
-/** Whether a message is not a replay. Its ID is stored until the age of the message would refuse it. */
+/** Returns whether a message is not a replay. The ID of the message is stored until the message is refused because of its age. */
 export type IsFirst = (serviceProviderId: string, message: { readonly id: string; readonly issuedAt: number }) => Promise<boolean>;
 
 export const createReplayMemory = (

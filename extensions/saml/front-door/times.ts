@@ -10,10 +10,13 @@ export const MAX_CLOCK_SKEW_SECONDS = 600;
 /** Seconds that the clocks of the nodes, and of the store, may differ by. */
 const NODE_SKEW_SECONDS = 240;
 
-/** Seconds after which every message that is accepted now is refused. A clock that is ahead issues messages in the future, which are accepted longer. */
+/**
+ * Returns the seconds after which every message that is accepted now is refused. A clock that is ahead issues messages in the future, which are accepted
+ * longer.
+ */
 export const acceptanceSeconds = (clockSkewSeconds: number): number => MAX_AGE_SECONDS + 2 * clockSkewSeconds + NODE_SKEW_SECONDS;
 
-/** Seconds that any node would still accept the message. */
+/** Returns the seconds that any node would still accept the message. */
 export const secondsLeft = (issuedAt: number, now: number, clockSkewSeconds: number): number =>
   Math.ceil((issuedAt - now) / 1000) + MAX_AGE_SECONDS + clockSkewSeconds + NODE_SKEW_SECONDS;
 

@@ -1,6 +1,6 @@
 /**
  * Messages of the protocol, in both directions. `inbound` has the messages of service providers as data, after the front door accepted them. `response` and
- * `logout` write our messages as XML, and `send` puts them into a URL or a form. `status`, `name-id` and `refused` serve both directions.
+ * `logout` write the messages of this service as XML, and `send` puts them into a URL or a form. `status`, `name-id` and `refused` serve both directions.
  *
  * `reading/` reads XML. `sso/` and `slo/` decide what a message does.
  * @see SAML Core §3
@@ -50,7 +50,7 @@ export interface RequestedAuthnContext {
   /** @default 'exact' */
   readonly comparison: 'exact' | 'minimum' | 'maximum' | 'better';
   readonly classRefs: readonly string[];
-  /** Whether the request asks for declarations. No sign-in of this service can satisfy them. */
+  /** Whether the request asks for declarations. No sign-in of this service can satisfy declarations. */
   readonly hasDeclarations: boolean;
 }
 
@@ -66,7 +66,7 @@ export interface NameId {
 export interface LogoutRequest extends Message {
   readonly kind: 'LogoutRequest';
   readonly nameId: NameId;
-  /** Indexes of the sessions to end. Empty: all sessions of the user at this service provider. */
+  /** Indexes of the sessions to end. An empty list means all sessions of the user at this service provider. */
   readonly sessionIndexes: readonly string[];
 }
 

@@ -23,7 +23,7 @@ export interface LogoutRequestParts extends LogoutParts {
 }
 
 export interface LogoutResponseParts extends LogoutParts {
-  /** ID of the message. @default a new one */
+  /** ID of the message. @default a new ID */
   readonly id?: string;
   readonly inResponseTo: string;
   readonly status: Status;

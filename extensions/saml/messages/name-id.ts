@@ -29,8 +29,8 @@ export function nameIdUri<Uri extends string | undefined>(uri: Uri): Uri | strin
 }
 
 /**
- * Whether a received NameID names the same user. Qualifiers that the message does not have are not compared. A service provider that requested one format
- * and got another may keep the requested format in its messages.
+ * Returns whether a received NameID names the same user. Qualifiers that the message does not have are not compared. A service provider that requested one
+ * format and got another format may keep the requested format in its messages.
  * @param ours the NameID that was sent
  */
 export function isSameNameId(

@@ -53,12 +53,12 @@ const settings = {
   not_idp_initiated: 'idpInitiated of the service provider, or the parameter sp of the link',
 } as const satisfies Partial<Readonly<Record<Refusal, string>>>;
 
-/** The part of a message that differs from the registration. Only the log has it, because the page must not show text of strangers. */
+/** The part of a message that differs from the registration. Only the log has this part, because the page must not show text of strangers. */
 export interface Mismatch {
   /** Received value; undefined for a missing part. */
   readonly received: string | number | undefined;
   readonly expected: string;
-  /** Whether the received value is an entityID or an id of a service provider. These are logged even if they are not URIs. @default false */
+  /** Whether the received value is an entityID or an id of a service provider, which is logged even if it is not a URI. @default false */
   readonly isParty?: boolean;
 }
 

@@ -33,13 +33,13 @@ export interface Assertion {
 }
 
 export interface ResponseParts {
-  /** ID of the Response. @default a new one */
+  /** ID of the Response. @default a new ID */
   readonly id?: string;
   /** entityID of the entity that answers. */
   readonly entityId: string;
   /** URL of the assertion consumer service. */
   readonly destination: string;
-  /** ID of the AuthnRequest; absent without one. */
+  /** ID of the AuthnRequest; absent without an AuthnRequest. */
   readonly inResponseTo?: string;
   /** Milliseconds since the epoch. */
   readonly issuedAt: number;
@@ -55,8 +55,8 @@ export interface ResponsePolicy {
 
 /**
  * Writes a Response. At least one part is always signed. The Response is signed if it has no assertion, or if the service provider wants that. The
- * assertion is signed if the service provider wants that, or wants neither signature. An assertion is signed first, then encrypted; then the Response is
- * signed.
+ * assertion is signed if the service provider wants that, or wants neither signature. An assertion is signed first, and then encrypted. The Response is
+ * signed last.
  * @throws UnwritableText if a NameID or a URI has a character that XML forbids
  */
 export function responseXml(parts: ResponseParts, { signer, serviceProvider }: ResponsePolicy): string {
@@ -105,7 +105,8 @@ function attributeStatement(attributes: readonly ReleasedAttribute[]): string {
     written +=
       `<saml:Attribute${attribute('FriendlyName', friendlyName)}${attribute('Name', name)}` +
       ` NameFormat="urn:oasis:names:tc:SAML:2.0:attrname-format:${nameFormat}">`;
-    // Without `xsi:type`. Its value has a prefix, and exclusive canonicalization omits the declaration of a prefix that only a value uses.
+    // Values have no `xsi:type`. The value of `xsi:type` has a prefix, and exclusive canonicalization omits the declaration of a prefix that only a value
+    // uses.
     for (const value of values) written += `<saml:AttributeValue>${tolerantText(value)}</saml:AttributeValue>`;
     written += '</saml:Attribute>';
   }

@@ -15,7 +15,7 @@ type SingleLogoutService = ServiceProviderFields['singleLogoutServices'][number]
 
 const MOST = 50;
 
-/** Invalid parts. They are left out if a valid part remains. */
+/** Invalid parts, which are left out if a valid part remains. */
 type LeftOut = Fault[];
 
 /** Returns the address in an attribute; undefined if browsers may not be sent to it. */
@@ -43,7 +43,9 @@ function indexOf(
   return undefined;
 }
 
-/** Returns the services with the binding POST, because the service sends Responses only by POST. An invalid service is left out if a valid one remains. */
+/**
+ * Returns the services with the binding POST, because the service sends Responses only by POST. An invalid service is left out if a valid service remains.
+ */
 export function assertionConsumerServices(
   reading: Reading,
   descriptor: Element,

@@ -1,4 +1,4 @@
-/** Keys of a service provider in its metadata. @see SAML Metadata §2.4.1.1 */
+/** Signing keys and encryption keys of a service provider in its metadata. @see SAML Metadata §2.4.1.1 */
 
 import { present } from '../../../lib/extension-door.js';
 import { type ReadCertificate, readCertificate } from '../service-providers/certificates.js';
@@ -51,7 +51,7 @@ function certificateIn(element: Element): ReadCertificate | string {
 }
 
 /**
- * Returns the certificates that verify messages. An unusable certificate is left out if a usable one remains, or if no message needs a signature.
+ * Returns the certificates that verify messages. An unusable certificate is left out if a usable certificate remains, or if no message needs a signature.
  * @param isNeeded whether messages need a signature
  */
 export function signingCertificates(reading: Reading, keys: readonly Key[], isNeeded: boolean): readonly string[] {

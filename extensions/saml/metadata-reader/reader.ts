@@ -1,6 +1,6 @@
 /**
- * Reads metadata of service providers, or says why it is unusable. Its signature is not verified, so everybody who can change what its URL answers can
- * change the service provider. @see SAML Metadata §2
+ * Reads metadata of service providers, or reports why metadata is unusable. The signature of metadata is not verified. So everybody who can change what the
+ * URL of the metadata answers can change the service provider. @see SAML Metadata §2
  */
 
 import { present } from '../../../lib/extension-door.js';
@@ -52,7 +52,7 @@ interface FoundDescriptor {
   readonly entity: Element;
   readonly descriptor: Element;
   readonly entityId: string;
-  /** Elements around the entity, from the outside. They may have a `validUntil`. */
+  /** Elements around the entity, from the outside. These elements may have a `validUntil`. */
   readonly ancestors: readonly Element[];
   /** Paths of the entity and of its descriptor. */
   readonly path: string;
@@ -145,7 +145,7 @@ function described(reading: Reading, foundDescriptor: FoundDescriptor): ServiceP
   };
 }
 
-/** Returns the logout services. There are none without a certificate, because logout messages need a signature. */
+/** Returns the logout services. Without a certificate there are no logout services, because logout messages need a signature. */
 function logoutOf(reading: Reading, { descriptor, descriptorPath }: FoundDescriptor, signing: readonly string[] | undefined) {
   const services = singleLogoutServices(reading, descriptor, descriptorPath);
   if (signing?.length !== 0 || services.length === 0) return [...services];

@@ -8,11 +8,11 @@ import type { Warning } from './description.js';
 
 /** Facts that the document does not have. */
 export interface ReaderContext {
-  /** entityID to look for: of a registered service provider, or one of several in the document. */
+  /** entityID to look for: of a registered service provider, or one of several entityIDs in the document. */
   readonly entityId?: string | undefined;
-  /** Members that an administrator gave. The reader ignores them in the document. */
+  /** Members that an administrator gave. The reader ignores these members in the document. */
   readonly overridden: ReadonlySet<string>;
-  /** Whether the service provider is registered with signing certificates. The document must then have one too. */
+  /** Whether the service provider is registered with signing certificates. The document must then have a signing certificate too. */
   readonly hadCertificates?: boolean;
   /** Whether expired metadata is accepted. @default false */
   readonly mayBeOver?: boolean;

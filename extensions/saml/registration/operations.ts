@@ -220,7 +220,7 @@ class ServiceProviderResource {
   }
 }
 
-/** Checks that an operator decides where impersonated users sign in. This includes a change of the URL that gets their assertions. */
+/** Checks that an operator decides where impersonated users sign in. The check includes a change of the URL that gets their assertions. */
 function checkOperator({ administrator }: Request, { impersonation }: Pick<Form, 'impersonation'>): void {
   if (impersonation === 'allow' && !administrator.ofAllTenants) throw errors('impersonation_operator_required');
 }

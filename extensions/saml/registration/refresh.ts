@@ -11,9 +11,9 @@ import type { Registrar } from './registrar.js';
 import type { ServiceProviderWrites } from './writes.js';
 
 export interface ServiceProviderRefresh {
-  /** Reads metadata in a text. @param path what errors point to. @throws IdpError `metadata_invalid` */
+  /** Reads metadata in a text. @param path path that errors name. @throws IdpError `metadata_invalid` */
   read(xml: string | Uint8Array, path: string, expected: ExpectedServiceProvider): ServiceProviderDescription;
-  /** Reads metadata from a URL. @param path what errors point to. @throws IdpError `metadata_unavailable`, `metadata_invalid` */
+  /** Reads metadata from a URL. @param path path that errors name. @throws IdpError `metadata_unavailable`, `metadata_invalid` */
   fetch(url: string, path: string, expected: ExpectedServiceProvider): Promise<ServiceProviderDescription>;
   /**
    * Refreshes the metadata of a service provider. On a failure, the registration stays as it is, and the record gets the reason.
@@ -87,7 +87,7 @@ class Refresh {
   async now(row: ServiceProvider, by?: Attribution): Promise<ServiceProvider> {
     const { id, tid: owner, entityId, signingCertificates, source: { url, overridden } = { overridden: [] } } = row;
     if (url === undefined) throw errors('metadata_url_missing');
-    /** Whether the URL is unchanged. An administrator who changed it during the refresh has read the metadata of the new URL. */
+    /** Returns whether the URL is unchanged. An administrator who changed the URL during the refresh has read the metadata of the new URL. */
     const isSame = (current: ServiceProvider): boolean => current.source?.url === url;
     try {
       const expected = { entityId, overridden: new Set(overridden), hadCertificates: signingCertificates.length > 0 };

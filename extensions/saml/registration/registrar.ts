@@ -58,7 +58,7 @@ export function createRegistrar(context: ExtensionContext) {
     ...(warnings.length > 0 && { warnings: [...warnings] }),
   });
 
-  /** Replaces the members of the previous metadata with those of the current metadata. */
+  /** Replaces the members of the previous metadata with the members of the current metadata. */
   function described(
     before: Registration,
     { members, entityId }: ServiceProviderDescription,

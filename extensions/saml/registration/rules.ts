@@ -179,8 +179,8 @@ export async function checkReferences(
 }
 
 /**
- * Returns the claims that service providers may get. `ofAccounts` are claims about accounts, which can be a NameID. `all` has those of the sign-in in
- * addition.
+ * Returns the claims that service providers may get. `ofAccounts` are claims about accounts, which can be a NameID. `all` also has the claims of the
+ * sign-in.
  */
 function claimNames({ claims }: Pick<ExtensionContext, 'claims'>) {
   const declared = claims.declared.flatMap(({ name, targets }) => (targets.includes('saml') ? [name] : []));
@@ -189,5 +189,5 @@ function claimNames({ claims }: Pick<ExtensionContext, 'claims'>) {
   return { ofAccounts, all };
 }
 
-/** Whether the service has pseudonyms: another identifier of a user for each service provider. */
+/** Returns whether the service has pseudonyms: another identifier of a user for each service provider. */
 const hasPseudonyms = ({ claims: { pseudonyms } }: Pick<ExtensionContext, 'claims'>): boolean => pseudonyms !== undefined;

@@ -3,7 +3,7 @@ import { ownMember } from '../../../lib/extension-door.js';
 import { bindingOf } from '../messages/inbound.js';
 import { nameIdFormatOf } from '../messages/name-id.js';
 
-/** Returns a text in the spelling of the schema. Undefined: the text has no meaning, or more than one. */
+/** Returns a text in the spelling of the schema. Undefined if the text has no meaning, or several meanings. */
 type Respell = (text: string) => string | undefined;
 interface Spellings {
   readonly [member: string]: Respell | Spellings;

@@ -12,7 +12,7 @@ export interface Place {
 }
 
 export interface ServiceProviderWrites {
-  /** Stores a new service provider. @throws IdpError `conflict` if the owner has another one with the entityID; `invalid_record` */
+  /** Stores a new service provider. @throws IdpError `conflict` if the owner has another service provider with the entityID; `invalid_record` */
   create(place: Place, registered: Registered, by: Attribution): Promise<ServiceProvider>;
   /** Changes a service provider. @param change is called again after a concurrent write. @throws IdpError `not_found`, `invalid_record` */
   update(place: Place, change: (row: ServiceProvider) => ServiceProvider, by?: Attribution): Promise<ServiceProvider>;
@@ -56,7 +56,7 @@ export function createWrites({ records: { collection }, service: { now } }: Exte
   };
 }
 
-/** Returns the members whose change raises an event. A refresh that changed nothing raises none. */
+/** Returns the members whose change raises an event. A refresh that changed nothing raises no event. */
 function announcedPart({
   source,
   refreshAt: _,
@@ -69,7 +69,10 @@ function announcedPart({
   return { ...rest, url, overridden };
 }
 
-/** Sets the instants that jobs and health search by. A disabled service provider has none: its metadata is not refreshed, and health does not report it. */
+/**
+ * Sets the instants that jobs and health search by. A disabled service provider has no instants. So its metadata is not refreshed, and health does not
+ * report it.
+ */
 function withDueTimes<Fields extends ServiceProviderFields>(now: number, given: Fields, before?: ServiceProviderFields): Fields {
   const { refreshAt, failingSince, expiresAt: _, ...fields } = given;
   const { status, source, signingCertificates, encryptionCertificate } = given;

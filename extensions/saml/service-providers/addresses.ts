@@ -1,10 +1,10 @@
-/** Rules for URLs of service providers: those that get assertions, and those that publish metadata. */
+/** Rules for URLs of service providers: URLs that get assertions, and URLs that publish metadata. */
 import { canParseUrl, isHttpsOrLocal } from '../../../lib/extension-door.js';
 
 /** Characters that a URL must percent-encode. @see RFC 3986 §2.2 */
 const strange = /[^!-~]|["<>\\^`{|}]/;
 
-/** Returns what an address must be. Undefined: browsers may be sent to it. */
+/** Returns what an address must be. Undefined if browsers may be sent to the address. */
 export function addressProblem(address: string, production: boolean): string | undefined {
   if (address.length > 1024) return 'at most 1024 characters';
   if (strange.test(address) || !canParseUrl(address)) return 'an absolute URL, with other characters percent-encoded';

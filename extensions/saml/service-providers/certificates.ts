@@ -1,6 +1,6 @@
 /**
- * Certificates of service providers. Only the key counts: neither the issuer nor the dates say whose certificate it is. @see SAML V2.0 Metadata
- * Interoperability Profile §2.6.1
+ * Certificates of service providers. Only the public key counts, because neither the issuer nor the dates state whose certificate it is. @see SAML V2.0
+ * Metadata Interoperability Profile §2.6.1
  */
 import { type KeyObject, X509Certificate } from 'node:crypto';
 

@@ -31,7 +31,7 @@ export interface Fault {
   readonly expected: string;
 }
 
-/** Refuses a record that has faults. @throws IdpError `invalid_record` with all faults, if there is one */
+/** Refuses a record that has faults. @throws IdpError `invalid_record` with all faults, if there are any */
 export function refuse(faults: readonly Fault[]): void {
   const [first] = faults;
   if (first) throw new IdpError('invalid_record', { ...first, problems: faults });

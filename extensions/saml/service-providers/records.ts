@@ -1,15 +1,16 @@
 /**
  * Registered service providers. `records` is how they are stored, for the instance or a tenant. `active-service-providers` finds them by id and by
- * entityID. `addresses`, `certificates` and `name-id-uniqueness` have rules for their members. `errors` and `events` have what callers and listeners get.
+ * entityID. `addresses`, `certificates` and `name-id-uniqueness` have rules for the members of a registration. `errors` and `events` have what callers and
+ * listeners get.
  *
- * `registration/` writes them for administrators, seeds and refreshed metadata.
+ * `registration/` writes service providers for administrators, seeds and refreshed metadata.
  */
 import { defineCollection, type ExtensionRow, line, oneOf, recordForms, type Static, strict, Type } from '../../../lib/extension-door.js';
 
 const optional = Type.Optional;
 const name = () => line();
 const uri = () => Type.String({ minLength: 1, maxLength: 1024, pattern: '^[!-~]+$' });
-/** X.509 as DER in base64, without lines. */
+/** Returns the schema of an X.509 certificate as DER in base64, without lines. */
 const certificate = () => Type.String({ minLength: 100, maxLength: 16_384, pattern: '^[A-Za-z0-9+/]+={0,2}$' });
 
 /** Bytes of a `RelayState`. The specification says 80, but products that are brokers themselves send more than 1,100. @see SAML Bindings §3.4.3, §3.5.3 */
@@ -22,10 +23,11 @@ export type NameIdFormat = (typeof nameIdFormats)[number];
 export const serviceProviderFields = {
   name: name(),
   status: oneOf(['active', 'disabled']),
-  /** Unique among the service providers of the same owner. */
+  /** entityID, unique among the service providers of the same owner. */
   entityId: uri(),
   /**
-   * URLs that get Responses, by POST. A request that names none gets the first with `isDefault: true`, else the first without `isDefault`, else the first.
+   * URLs that get Responses, by POST. A request that names no URL gets the first URL with `isDefault: true`, else the first URL without `isDefault`, else
+   * the first URL.
    * @see SAML Metadata §2.4.4
    */
   assertionConsumerServices: Type.Array(
@@ -37,7 +39,7 @@ export const serviceProviderFields = {
     Type.Object({ binding: oneOf(['redirect', 'post']), url: uri(), responseUrl: optional(uri()) }, strict),
     { maxItems: 10 },
   ),
-  /** Certificates that verify messages. Each is tried, because a service provider that rotates its key has two. */
+  /** Certificates that verify messages. Each certificate is tried, because a service provider that rotates its signing key has two certificates. */
   signingCertificates: Type.Array(certificate(), { maxItems: 10, uniqueItems: true }),
   requireSignedRequests: Type.Boolean(),
   /** Certificate that assertions are encrypted to, unless `encryption` is `none`. */
@@ -53,7 +55,7 @@ export const serviceProviderFields = {
     { format: oneOf(nameIdFormats), claim: optional(name()), ifAnotherIsAsked: optional(oneOf(['refuse', 'answer'])) },
     strict,
   ),
-  /** Released attributes; no other claim is released. Without `format`, a name that is a URI has the format `uri`, and any other name `basic`. */
+  /** Released attributes. No other claim is released. Without `format`, a name that is a URI has the format `uri`, and any other name `basic`. */
   attributes: Type.Array(
     Type.Object(
       { name: name(), claim: name(), format: optional(oneOf(['uri', 'basic', 'unspecified'])), friendlyName: optional(name()) },
@@ -61,16 +63,16 @@ export const serviceProviderFields = {
     ),
     { maxItems: 100 },
   ),
-  /** Tenants whose users may sign in, for a service provider of the instance; absent: all. */
+  /** Tenants whose users may sign in, for a service provider of the instance. Absent for all tenants. */
   allowedTenants: optional(Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 1000, uniqueItems: true })),
   requireMfa: Type.Boolean(),
-  /** Sign-in method or connection that users must use; absent: any. */
+  /** Sign-in method or connection that users must use. Absent for any. */
   idp: optional(Type.String({ minLength: 1, maxLength: 200, pattern: '^[!-~]+$' })),
-  /** Styles of the sign-in pages, which override those of the tenant. */
+  /** Styles of the sign-in pages, which override the styles of the tenant. */
   styles: recordForms.client.properties.styles,
-  /** Whether a sign-in may start here, without an AuthnRequest. `relayState` is sent if the link names none. */
+  /** Whether a sign-in may start here, without an AuthnRequest. `relayState` is sent if the URL names no `RelayState`. */
   idpInitiated: Type.Object({ isAllowed: Type.Boolean(), relayState: optional(Type.String({ maxLength: MAX_RELAY_STATE_BYTES })) }, strict),
-  /** Seconds until `SessionNotOnOrAfter`; absent: no end is stated. */
+  /** Seconds until `SessionNotOnOrAfter`. Absent if no end is stated. */
   sessionLifetimeSeconds: optional(Type.Integer({ minimum: 60, maximum: 2_592_000 })),
   /** Whether impersonated users may sign in. */
   impersonation: oneOf(['allow', 'refuse']),
@@ -103,7 +105,7 @@ const ServiceProviderRow = Type.Object(
     source: optional(Source),
     /** Instant of the next refresh of metadata. */
     refreshAt: optional(Type.Date()),
-    /** Instant of the first failed refresh since the last one that succeeded. */
+    /** Instant of the first failed refresh since the last refresh that succeeded. */
     failingSince: optional(Type.Date()),
     /** Earliest end of what the registration needs: the metadata, the encryption certificate, or the last signing certificate. */
     expiresAt: optional(Type.Date()),

@@ -76,12 +76,13 @@ export class IncomingLogouts {
     await participants.leave(session, serviceProvider);
     const canAnswer = logoutServiceOf(serviceProvider) !== undefined;
     const next = await this.#urlFor(donePath(service.own), { ...request, session, user });
-    // Without an address for the answer, the sign-out ends on a page. If a concurrent request ended the session, that request notifies the others.
+    // Without an address for the answer, the sign-out ends on a page. If a concurrent request ended the session, that request notifies the other service
+    // providers.
     const onward = await sessions.signOut(ctx, { session, ...(canAnswer ? { next } : {}) });
     redirectByGet(ctx, onward ?? next);
   }
 
-  /** Answers the service provider after all others were asked. @throws RefusedMessage */
+  /** Answers the service provider after all other service providers were asked. @throws RefusedMessage */
   async done(ctx: Context): Promise<void> {
     const pending = await this.#take(ctx);
     if (!pending) return;
@@ -139,7 +140,7 @@ export class IncomingLogouts {
     );
   }
 
-  /** Whether another service provider did not confirm its sign-out. */
+  /** Returns whether another service provider did not confirm its sign-out. */
   async #isPartial(session: string | undefined): Promise<boolean> {
     const { participants, logoutSequences } = this.#parts;
     const { logout } = (session === undefined ? undefined : await participants.read(session)) ?? {};

@@ -1,6 +1,6 @@
 /**
- * Cookie that binds a logout to one browser. Each service provider that answers learns the handle of the logout: it can post its answer from its own
- * server, and read the redirect. The secret in the cookie stays in the browser.
+ * Cookie that binds a logout to one browser. Each service provider that answers learns the handle of the logout, because it can post its answer from its
+ * own server, and read the redirect. The secret in the cookie stays in the browser.
  */
 import { hash } from 'node:crypto';
 import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
@@ -14,8 +14,8 @@ export function createLogoutSequenceCookie({ service: { own, url }, http: { cook
 
   return {
     /**
-     * Returns the secrets of a logout. There are several if a sibling subdomain set a cookie of the same name. `ctx.cookies` is not used, because it caches
-     * a pattern for each name it was asked for.
+     * Returns the secrets of a logout. There are several secrets if a sibling subdomain set a cookie of the same name. `ctx.cookies` is not used, because
+     * it caches a pattern for each name that it was asked for.
      */
     read(ctx: Context, handle: string): readonly string[] {
       const start = `${nameOf(handle)}=`;

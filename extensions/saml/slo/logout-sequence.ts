@@ -1,6 +1,6 @@
 /**
- * Sequence of a logout: the browser visits the service providers of the session, one after the other. Everything here has ended before the first step. A
- * user who gets stuck at a service provider that does not answer is signed out here.
+ * Sequence of a logout: the browser visits the service providers of the session, one after the other. The sign-out from this service is complete before the
+ * first step. A user who gets stuck at a service provider that does not answer is signed out here.
  * @see SAML Profiles §4.4.3
  */
 import { hash, randomBytes } from 'node:crypto';
@@ -90,7 +90,7 @@ export function createLogoutSequences({ records: { artifact } }: Pick<ExtensionC
 
     /**
      * Returns the next step. Each call returns another step, so that two tabs, or a user who goes back, ask no service provider twice.
-     * @param secrets cookies of the browser. The first step needs none. It ignores those that are there, because an attacker may have set them.
+     * @param secrets cookies of the browser. The first step needs no cookies. The first step ignores all cookies, because an attacker may have set them.
      * @returns undefined for an expired logout, and for a logout of another browser
      */
     async advance(handle: string, secrets: readonly string[]): Promise<Advance | undefined> {
@@ -120,7 +120,7 @@ export function createLogoutSequences({ records: { artifact } }: Pick<ExtensionC
 
     /**
      * Records the answer to a LogoutRequest: once, and only from the service provider that was asked.
-     * @returns the handle, the user and the session of the logout; user and session are undefined after it has expired
+     * @returns the handle, the user and the session of the logout. User and session are undefined after the logout has expired.
      */
     async answered(requestId: string, serviceProvider: string, isDone: boolean): Promise<Answered | undefined> {
       const sent = (await artifact(sentLogoutRequests).read(requestId)) as SentLogoutRequest | undefined;

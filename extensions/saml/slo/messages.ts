@@ -7,7 +7,7 @@ import type { Signer } from '../xml/sign.js';
 
 type LogoutService = ServiceProvider['singleLogoutServices'][number];
 
-/** Returns the endpoint for logout messages; undefined without one. */
+/** Returns the endpoint for logout messages; undefined if the service provider has no endpoint. */
 export const logoutServiceOf = ({ singleLogoutServices: all }: Pick<ServiceProvider, 'singleLogoutServices'>): LogoutService | undefined =>
   all.find(({ binding }) => binding === 'redirect') ?? all[0];
 

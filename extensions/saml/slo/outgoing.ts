@@ -34,7 +34,7 @@ export function createOutgoing({ context, activeServiceProviders, entities, logo
   const onward = (handle: string): string => `${url(nextPath(own))}?${new URLSearchParams({ logout: handle })}`;
 
   return {
-    /** Asks the next service provider, or redirects to the end of the logout. A browser that returns without an answer gets the step after. */
+    /** Asks the next service provider, or redirects to the end of the logout. A browser that returns without an answer gets the next step. */
     async next(ctx: Context): Promise<void> {
       const { logout: handle } = ctx.query;
       if (typeof handle !== 'string' || handle === '') return pages.expired(ctx);
@@ -50,7 +50,7 @@ export function createOutgoing({ context, activeServiceProviders, entities, logo
         if (!step) return redirectByGet(ctx, next);
         const serviceProvider = await activeServiceProviders.get(step.serviceProvider);
         const service = serviceProvider && logoutServiceOf(serviceProvider);
-        // A service provider that was removed or disabled since the logout began counts as one that did not answer.
+        // A service provider that was removed or disabled since the logout began counts as a service provider that did not answer.
         if (!serviceProvider || !service) continue;
         const { nameId, sessionIndex, requestId: id } = step;
         const { entityId } = entities.ofOwner(serviceProvider.tid);

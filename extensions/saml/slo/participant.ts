@@ -1,5 +1,6 @@
 /**
- * Service providers as participants of a sign-out. They are notified by the browser alone, so a session that an administrator ends reaches none of them.
+ * Service providers as participants of a sign-out. Service providers are notified by the browser alone. So no service provider is notified of a session
+ * that an administrator ends.
  */
 import type { ExtensionContext, LogoutParticipant } from '../../../lib/extension-door.js';
 import type { ActiveServiceProviders } from '../service-providers/active-service-providers.js';

@@ -8,7 +8,7 @@ import { newMessageId } from '../xml/write.js';
 export interface Participant {
   /** Id of the service provider. */
   readonly serviceProvider: string;
-  /** Name of the service provider at the sign-in. It is needed after the service provider was removed. */
+  /** Name of the service provider at the sign-in. The name is needed after the service provider was removed. */
   readonly name: string;
   /** Id of the user, because linked accounts share a session. */
   readonly oid: string;
@@ -30,7 +30,7 @@ export interface ParticipantSession {
 /** Participants, by the name of the session. No session lasts longer than this lifetime, whatever the options say. */
 export const participantSessions: ArtifactKind = { name: 'saml.sessions', lifetimeSeconds: 366 * 86_400 };
 
-/** Participants of one session, at most; the oldest are dropped. Only a script reaches the limit. */
+/** Maximum participants of one session. The oldest participants are dropped. Only a script reaches the maximum. */
 const MOST = 200;
 
 const subOf = ({ account: { person } }: Pick<BrowserSignIn, 'account'>): string => person.user.parentUserId ?? person.user.id;
@@ -90,7 +90,7 @@ export function createParticipants({ records: { artifact }, service: { lifetimes
       return participants.find(isSame) as Participant;
     },
 
-    /** Whether a LogoutRequest is about the user of this session. @see SAML Core §3.7.3.2 */
+    /** Returns whether a LogoutRequest is about the user of this session. @see SAML Core §3.7.3.2 */
     async isAbout(
       { session, oid, sub }: SignInToEnd,
       serviceProvider: ServiceProvider,

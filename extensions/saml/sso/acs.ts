@@ -7,7 +7,7 @@ import type { ServiceProvider } from '../service-providers/records.js';
 export type AssertionConsumerService = ServiceProvider['assertionConsumerServices'][number];
 
 /**
- * Returns the assertion consumer service that a request names, compared byte for byte, or the default one.
+ * Returns the assertion consumer service that a request names, compared byte for byte, or the default service.
  * @throws RefusedMessage `acs_not_registered`
  * @see SAML Core §3.4.1, SAML Profiles §4.1.4.1
  */

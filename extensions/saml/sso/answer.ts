@@ -44,7 +44,7 @@ export interface AnswerParts {
 }
 
 export function createAnswer({ context, activeServiceProviders, entities, nameIds, participants, responses, pages }: AnswerParts) {
-  /** Whether the subject of the request is this account. */
+  /** Returns whether the subject of the request is this account. */
   async function isOfSubject(here: BrowserSignIn, serviceProvider: ServiceProvider, subject: NameId): Promise<boolean> {
     const ownNameIds = (await participants.find(here.session, serviceProvider)).flatMap(({ oid, nameId }) =>
       oid === here.oid ? [nameId] : [],
@@ -122,7 +122,7 @@ export function createAnswer({ context, activeServiceProviders, entities, nameId
   };
 }
 
-/** Returns the status for the first requirement that the sign-in does not meet. Requirements are those of the request and of the service provider. */
+/** Returns the status for the first requirement that the sign-in does not meet. The request and the service provider have requirements. */
 function unmetDemand(
   here: BrowserSignIn,
   serviceProvider: ServiceProvider,
@@ -142,8 +142,8 @@ function unmetDemand(
 }
 
 /**
- * Returns when the session at the service provider ends at the latest, in milliseconds since the epoch. Undefined: no end is stated.
- * @param lifetimeSeconds of a session of this service
+ * Returns when the session at the service provider ends at the latest, in milliseconds since the epoch. Undefined if no end is stated.
+ * @param lifetimeSeconds lifetime of a session of this service
  */
 function sessionEnd(
   { authTime, endsAt }: BrowserSignIn,

@@ -26,6 +26,6 @@ export async function releasedAttributes(
   });
 }
 
-/** Whether a value is released. A service provider would read an empty value as an empty name or group. */
+/** Returns whether a value is released. A service provider would read an empty value as an empty name or group. */
 const isSaid = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
 const written = (value: unknown): string => (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value));

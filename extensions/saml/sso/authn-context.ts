@@ -29,7 +29,7 @@ const levels: ReadonlyMap<string, Level> = new Map([
   [`${CLASSES}TimeSyncToken`, mfaLevel],
 ]);
 
-/** Requirements of a request that the service knows. They are stored until the user has signed in, so they contain no text of the request. */
+/** Requirements of a request that the service knows. The requirements are stored until the user has signed in, so they contain no text of the request. */
 export interface UnderstoodContext extends Pick<RequestedAuthnContext, 'comparison'> {
   /** Requested classes that have a level here, each once, in the order of the request. */
   readonly classes: readonly string[];
@@ -45,11 +45,11 @@ export function understoodContext({ comparison, classRefs, hasDeclarations }: Re
 export interface WantedContext {
   /** Whether the sign-in needs a second factor. */
   readonly mfa: boolean;
-  /** Returns the class that the assertion states. Undefined: the sign-in does not satisfy the request. */
+  /** Returns the class that the assertion states. Undefined if the sign-in does not satisfy the request. */
   classOf(signIn: Pick<SignedIn, 'amr'>): string | undefined;
 }
 
-/** Returns what a sign-in must be. Undefined: no sign-in of this service can satisfy the request. */
+/** Returns what a sign-in must be. Undefined if no sign-in of this service can satisfy the request. */
 export function wantedContext(asked: UnderstoodContext | undefined): WantedContext | undefined {
   if (!asked) return { mfa: false, classOf: ownClassOf };
   const { comparison, classes, isAllKnown } = asked;

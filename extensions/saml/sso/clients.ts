@@ -4,7 +4,7 @@ import { awaited } from '../awaited.js';
 import type { ActiveServiceProviders } from '../service-providers/active-service-providers.js';
 import { CLIENT_PREFIX, type ServiceProvider } from '../service-providers/records.js';
 
-/** Path to which the browser returns after the sign-in, the same for all service providers. */
+/** Returns the path to which the browser returns after the sign-in. The path is the same for all service providers. */
 export const returnPath = (own: string): string => `${own}/saml/sso/answer`;
 
 /** Returns the tenants whose users may sign in; undefined for all. A service provider of a tenant accepts only the tenant's users. */

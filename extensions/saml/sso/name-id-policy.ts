@@ -13,7 +13,7 @@ const ENCRYPTED = 'urn:oasis:names:tc:SAML:2.0:nameid-format:encrypted';
 type Named = Pick<ServiceProvider, 'tid' | 'nameId' | 'entityId' | 'allowedTenants'>;
 type Policy = Pick<AuthnRequest, 'nameIdFormat' | 'spNameQualifier'>;
 
-/** Returns the format of the answer, or the status that refuses the request and says what to change. */
+/** Returns the format of the answer, or the status that refuses the request and states what to change. */
 export function formatFor(
   serviceProvider: Named,
   { nameIdFormat: requested, spNameQualifier = serviceProvider.entityId }: Policy,

@@ -14,7 +14,10 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
     return [value ?? []].flat();
   }
 
-  /** Returns the verified address only, because an unverified one could belong to another person. User names do not count as verified, because administrators rename users. */
+  /**
+   * Returns the verified address only, because an unverified address could belong to another person. User names do not count as verified, because
+   * administrators rename users.
+   */
   async function verifiedEmail(account: Account, serviceProvider: ServiceProvider): Promise<string | undefined> {
     const { email: own, user } = account.person;
     const { claim } = serviceProvider.nameId;
@@ -33,7 +36,7 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
   }
 
   return {
-    /** Returns the NameID of a user. Undefined: the user has no verified address, or no value of the claim. */
+    /** Returns the NameID of a user. Undefined if the user has no verified address, or no value of the claim. */
     async nameIdOf(
       account: Account,
       serviceProvider: ServiceProvider,
@@ -47,8 +50,9 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
     },
 
     /**
-     * Returns the text that the sign-in page starts with for the subject of a request. Only a value of the request itself is returned, never one of a
-     * record, because anybody can send a request. An empty text: the page starts empty. Undefined: the subject is not a user of this service.
+     * Returns the text that the sign-in page starts with for the subject of a request. Only a value of the request itself is returned, never a value of a
+     * record, because anybody can send a request. An empty text means that the page starts empty. Undefined means that the subject is not a user of this
+     * service.
      */
     async loginHintOf(serviceProvider: ServiceProvider, subject: NameId): Promise<string | undefined> {
       const formats = formatsOf(serviceProvider, subject);
@@ -61,7 +65,7 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
       return formats.some((format) => format !== 'persistent') ? subject.value : undefined;
     },
 
-    /** Whether the subject of a request is this account. @param sent NameIDs of the account that the service provider got in this session */
+    /** Returns whether the subject of a request is this account. @param sent NameIDs of the account that the service provider got in this session */
     async isSubject(
       account: Account,
       serviceProvider: ServiceProvider,
@@ -81,8 +85,8 @@ export function createNameIds({ claims, directory }: Pick<ExtensionContext, 'cla
 }
 
 /**
- * Returns the sector of a service provider's pseudonyms. It contains the owner, so that two service providers with one entityID cannot compare their
- * users.
+ * Returns the sector of a service provider's pseudonyms. The sector contains the owner, so that two service providers with one entityID cannot compare
+ * their users.
  */
 const sectorOf = ({ tid, entityId }: ServiceProvider): string => `saml ${tid} ${entityId}`;
 

@@ -36,7 +36,7 @@ export async function storePendingRequest(
   return handle;
 }
 
-/** Returns a stored request once. Undefined: the request was taken before, or has expired. */
+/** Returns a stored request once. Undefined if the request was used before, or has expired. */
 export const takePendingRequest = async (
   { records: { artifact } }: Pick<ExtensionContext, 'records'>,
   handle: string,

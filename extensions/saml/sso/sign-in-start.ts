@@ -73,7 +73,7 @@ export function createSignInStart({ context, activeServiceProviders, nameIds, re
     },
 
     /**
-     * Starts a sign-in without an AuthnRequest. Its link has the parameter `sp`, and optionally `RelayState`.
+     * Starts a sign-in without an AuthnRequest. The URL of this sign-in has the parameter `sp`, and optionally `RelayState`.
      * @throws RefusedMessage
      * @see SAML Profiles §4.1.5
      */
@@ -85,7 +85,7 @@ export function createSignInStart({ context, activeServiceProviders, nameIds, re
         typeof sp === 'string' && sp !== ''
           ? ((await activeServiceProviders.byEntityId(entity.owner, sp)) ?? (await activeServiceProviders.get(sp)))
           : undefined;
-      // A service provider of another owner gets the same refusal as one that does not allow this.
+      // A service provider of another owner gets the same refusal as a service provider that does not allow this.
       if (named?.tid !== entity.owner || !named.idpInitiated.isAllowed) throw notIdpInitiated(sp, entity);
       const relayState = given ?? named.idpInitiated.relayState;
       await signIn(ctx, entity, named, {

@@ -7,7 +7,7 @@ const responder = (subCode?: SubStatusCode): Status => ({ code: 'Responder', ...
 /** Errors of OAuth and OpenID Connect that mean: a page was needed. */
 const ofPages: ReadonlySet<string> = new Set(['login_required', 'interaction_required', 'consent_required', 'account_selection_required']);
 
-/** Returns the status for an error of the sign-in. Undefined: the error is temporary, so that no Response is sent. */
+/** Returns the status for an error of the sign-in. Undefined if the error is temporary, so that no Response is sent. */
 export function statusOf(error: string, isPassive: boolean): Status | undefined {
   if (error === 'temporarily_unavailable') return undefined;
   if (ofPages.has(error)) return responder(isPassive ? 'NoPassive' : 'AuthnFailed');

@@ -1,5 +1,5 @@
 /**
- * Algorithms of signatures: those that the service uses, and those that it accepts. No accepted algorithm uses SHA-1, and none takes a public key as a
+ * Algorithms of signatures: algorithms that the service uses, and algorithms that it accepts. No accepted algorithm uses SHA-1 or takes a public key as a
  * shared secret.
  */
 import { createHash, type KeyObject, verify } from 'node:crypto';
@@ -35,7 +35,7 @@ export const isSignatureAlgorithm = (uri: string): boolean => signatureAlgorithm
  */
 type EcForm = 'ieee-p1363' | 'der';
 
-/** Whether one of the keys made the signature. Keys of another type than the algorithm's are ignored. */
+/** Returns whether one of the public keys verifies the signature. Public keys of another type than the algorithm's are ignored. */
 export function isSignedByOne(uri: string, keys: readonly KeyObject[], data: string, signature: Buffer, forms: readonly EcForm[]): boolean {
   const algorithm = signatureAlgorithms.get(uri);
   if (!algorithm) return false;

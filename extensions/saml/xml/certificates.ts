@@ -2,11 +2,11 @@
 import { type KeyObject, X509Certificate } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
-/** Cache of keys, because parsing a certificate takes longer than a verification. */
+/** Cache of public keys, because parsing a certificate takes longer than a verification. */
 const keyCache = new LRUCache<string, { readonly key: KeyObject | undefined }>({ max: 1000 });
 
 /**
- * Returns the keys of certificates in base64. Only the key counts: the registration says that it belongs to the service provider.
+ * Returns the public keys of certificates in base64. Only the public key counts, because the registration states that it belongs to the service provider.
  * @see SAML Metadata Interoperability Profile §2.6.1
  */
 export const keysOf = (certificates: readonly string[]): KeyObject[] => certificates.flatMap((certificate) => keyOf(certificate) ?? []);

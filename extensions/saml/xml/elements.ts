@@ -18,7 +18,7 @@ export function elementsOf(element: Element): Element[] {
 export const children = (element: Element, namespace: string, name: string): Element[] =>
   elementsOf(element).filter((child) => isNamed(child, namespace, name));
 
-/** Returns the only child element of a name; undefined without one. @throws MalformedXml `xml_structure` for two */
+/** Returns the only child element of a name; undefined if there is none. @throws MalformedXml `xml_structure` for two child elements of the name */
 export function one(element: Element, namespace: string, name: string): Element | undefined {
   const [first, second] = children(element, namespace, name);
   if (second) throw new MalformedXml('xml_structure', name);

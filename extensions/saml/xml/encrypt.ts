@@ -1,4 +1,4 @@
-/** Encryption of assertions: AES-GCM with a new key, which is encrypted to the service provider. @see XML Encryption 1.1 §5.2.4, §5.5.2 */
+/** Encryption of assertions: AES-GCM with a new content key, which is encrypted to the service provider. @see XML Encryption 1.1 §5.2.4, §5.5.2 */
 import { constants, createCipheriv, publicEncrypt, randomBytes } from 'node:crypto';
 import { keysOf } from './certificates.js';
 import { ns } from './namespaces.js';
@@ -20,7 +20,7 @@ const IV_BYTES = 12;
 /**
  * Returns an `EncryptedAssertion` in canonical form, because the message around it may be signed.
  * @param assertion XML that declares its namespaces, because the service provider reads it alone after decryption
- * @param certificate DER in base64. Without one it throws, so that an assertion is never sent in clear.
+ * @param certificate DER in base64. Without a certificate, the function throws, so that an assertion is never sent in clear.
  */
 export function encryptedAssertion(assertion: string, method: keyof typeof methods, certificate: string | undefined): string {
   const [publicKey] = keysOf(certificate === undefined ? [] : [certificate]);

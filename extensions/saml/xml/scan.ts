@@ -17,7 +17,7 @@ export interface Limits {
 }
 
 const MAX_ATTRIBUTES = 64;
-/** Characters of a namespace, at most. Canonical XML repeats it in each branch that uses it. */
+/** Characters of a namespace, at most. Canonical XML repeats a namespace in each branch that uses the namespace. */
 const MAX_NAMESPACE = 1024;
 const XHTML = 'http://www.w3.org/1999/xhtml';
 
@@ -47,7 +47,7 @@ const outermost: Scope = new Map([
 export function scanned(text: string, limits: Limits): string {
   if (Buffer.byteLength(text) > limits.maxBytes) throw new MalformedXml('xml_too_long');
   const xml = withoutDeclaration(text);
-  // Checked on the raw text, so that no later step can be tricked into a forbidden construct.
+  // The check reads the raw text, so that no later step can be tricked into a forbidden construct.
   const forbidden = limits.allowComments ? /<(?:!(?!--)|\?)/ : /<[!?]/;
   if (forbidden.test(xml)) throw new MalformedXml('xml_forbidden_construct');
   if (noChar.test(xml)) throw new MalformedXml('xml_not_well_formed');

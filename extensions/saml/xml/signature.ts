@@ -1,6 +1,6 @@
 /**
- * Verification of enveloped signatures: one signature, over the whole message, by a registered key. The readers then get the signed bytes alone, and
- * nothing of the document around them.
+ * Verification of enveloped signatures: one signature, over the whole message, by a registered signing key. The readers then get the signed bytes alone,
+ * and nothing of the document around them.
  */
 import type { KeyObject } from 'node:crypto';
 import { SignedXml } from 'xml-crypto';

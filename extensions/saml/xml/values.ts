@@ -21,7 +21,7 @@ export const indexAttribute = (element: Element, name: string): number | undefin
 export const instantAttribute = (element: Element, name: string): number | undefined => read(element, name, instantOf);
 
 /**
- * Parses an `xs:dateTime` into milliseconds since the epoch. An instant without a time zone is UTC, because SAML allows no other.
+ * Parses an `xs:dateTime` into milliseconds since the epoch. An instant without a time zone is UTC, because SAML allows no other time zone.
  * @see SAML Core §1.3.3
  */
 export function instantOf(value: string): number | undefined {

@@ -1,6 +1,6 @@
 /**
- * Writers of XML in exclusive canonical form, which can be digested and signed without a parser. A namespace is declared where it is first used and nowhere
- * else. Attributes are in the order of their names. No element is abbreviated.
+ * Writers of XML in exclusive canonical form, which can be digested and signed without a parser. A namespace is declared only at its first use. Attributes
+ * are in the order of their names. No element is abbreviated.
  * @see Exclusive XML Canonicalization 1.0 §3, Canonical XML 1.0 §2.3
  */
 import { randomBytes } from 'node:crypto';
@@ -27,7 +27,7 @@ const IN_ATTRIBUTE: Readonly<Record<string, string>> = {
   '\r': '&#xD;',
 };
 
-/** Whether XML allows every character of a text. */
+/** Returns whether XML allows every character of a text. */
 export const isWritable = (value: string): boolean => !FORBIDDEN.test(value);
 
 function refuseForbidden(value: string): void {
@@ -44,7 +44,7 @@ export function text(value: string): string {
 }
 
 /**
- * Returns the content of an element that people or administrators wrote. U+FFFD replaces each character that XML forbids, because a value without the
+ * Returns the content of an element that users or administrators wrote. U+FFFD replaces each character that XML forbids, because a value without the
  * character could be another valid value.
  */
 export function tolerantText(value: string): string {
@@ -71,7 +71,7 @@ export const sendable = (xml: string): string => xml.replace(LINE_ENDS, (charact
 /** Returns an `xs:dateTime`. @param milliseconds since the epoch. @see SAML Core §1.3.3 */
 export const instant = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-/** Returns a new ID of 160 random bits. Its first character is valid for an `xs:ID`. @see SAML Core §1.3.4 */
+/** Returns a new ID of 160 random bits. The first character of the ID is valid for an `xs:ID`. @see SAML Core §1.3.4 */
 export const newMessageId = (): string => `_${randomBytes(20).toString('hex')}`;
 
 /** Returns an `Issuer` that declares its namespace, for elements of the protocol. @see SAML Core §2.2.5 */
