@@ -1,8 +1,8 @@
 /**
  * Current claims of a user, for API resources that do not rely on the claims in a token. The endpoint is part of this service, and of no standard.
  *
- * The caller sends a `sub` and scopes instead of a token. It authenticates as a client or an API resource, and sees its own users, scopes and pseudonyms.
- * `lib/claims` computes the claims.
+ * The caller sends a `sub` and scopes instead of a token. The caller authenticates as a client or an API resource, and sees its own users, scopes and
+ * pseudonyms. `lib/claims` computes the claims.
  */
 import type { Context } from 'koa';
 import {

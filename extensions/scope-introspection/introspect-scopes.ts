@@ -53,7 +53,7 @@ const scopesOf = (scope = ''): ReadonlySet<string> => {
   return new Set(names.length > 0 ? names : ['perms']);
 };
 
-/** Calls {@link introspectScopes} in process, for a named caller instead of an authenticated one. @throws IdpError also `invalid_client`. */
+/** Calls {@link introspectScopes} in process, for a named caller instead of an authenticated caller. @throws IdpError also `invalid_client`. */
 export const introspectScopesFor =
   (context: ExtensionContext) =>
   async ({ client: id, ...query }: Query & { readonly client?: string }): Promise<Claims> => {
