@@ -1,22 +1,25 @@
 /**
- * Limits for guesses of passwords. Limits that callers notice count by the typed name and the address, before any look-up. So they are the same for
- * existing and unknown names. An account whose own limit is exceeded gets the answer for a wrong password.
+ * Rate limits for guesses of passwords. The rate limits that users notice count by the typed name and the address, before any look-up. So these rate limits
+ * are the same for existing and unknown names. An account whose own rate limit is exceeded gets the answer for a wrong password.
  */
 import { Attempt, addressBlock, type CountedAttempt, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
 
 /** An attempt to sign in with a name and a password. */
 export interface PasswordAttempt extends Pick<Attempt, 'count' | 'run'> {
-  /** Minutes to wait. Undefined while the attempt is within the limits that callers notice. */
+  /** Minutes to wait. Undefined while the attempt is within the rate limits that users notice. */
   readonly minutes: number | undefined;
   /**
    * Counts the attempt for the browser that signed in to these accounts before.
    * @param owners users whose credentials sign the accounts in
-   * @returns the owners for whom the attempt is within the browser's own limit
+   * @returns the owners for whom the attempt is within the browser's own rate limit
    */
   countBrowser(browser: string, owners: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Counts the attempt for these owners, from any browser. Returns the owners whose limit is exceeded. */
+  /** Counts the attempt for these owners, from any browser. Returns the owners whose rate limit is exceeded. */
   countOwners(owners: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Gives the attempt back for the owners whose password was right, and for its name and address. Resets the limit of the browser. */
+  /**
+   * Removes the attempt from the counts of the owners whose password was right, and from the count of its name and address. Resets the rate limit of the
+   * browser.
+   */
   succeeded(owners: ReadonlySet<string>): Promise<void>;
 }
 
@@ -38,7 +41,7 @@ export function createAttempts({ limits: { limit }, service: { now } }: Pick<Ext
     async begin(name, address) {
       const from = addressBlock(address);
       const attempt = new Attempt();
-      // Counts the narrow limit first, so that a refused attempt does not count against other users of the address.
+      // Counts the narrow rate limit first, so that a refused attempt does not count against other users of the address.
       const seen = [await attempt.count(ofName, name, from)];
       if (!seen[0]?.isOver) seen.push(await attempt.count(ofAddress, from));
       const exceeded = seen.find(({ isOver }) => isOver);

@@ -1,4 +1,4 @@
-/** Mail as text and as HTML. Mail programs support few styles, so each element has its own, and nothing is loaded. */
+/** Mail as text and as HTML. Mail programs support few styles, so each element has its own styles, and nothing is loaded. */
 import {
   type ExtensionContext,
   type Html,

@@ -1,4 +1,4 @@
-/** Attempt to sign in with a user name and a password: its limits, the accounts that it is tried against, and the outcome. */
+/** Attempt to sign in with a user name and a password: its rate limits, the accounts that it is tried against, and the outcome. */
 import type { Context } from 'koa';
 import { type Account, type ExtensionContext, hashingQueuesOf, IdpError, type Interaction } from '../../lib/extension-door.js';
 import type { Attempts, PasswordAttempt } from './attempts.js';
@@ -49,7 +49,7 @@ export function createPasswordAttempt({ directory, signIn: { interactions } }: E
     const narrowed = { tids, organisation, method: 'password', isParentNameAllowed: true };
     const named = await (refused ? accounts.candidatesAmong(remembered, identifier, narrowed) : accounts.candidates(identifier, narrowed));
     const exempt = await attempt.countBrowser(browser, ownersOf(named.filter(isRemembered)));
-    // Above the limits that callers notice, a browser may still sign in to an account that it signed in to before, and to no other.
+    // Above the rate limits that users notice, a browser may still sign in to an account that it signed in to before, and to no other account.
     const candidates = refused ? named.filter((account) => exempt.has(ownerOf(account))) : named;
     if (refused && candidates.length === 0) return refused;
 
@@ -66,6 +66,6 @@ export function createPasswordAttempt({ directory, signIn: { interactions } }: E
   }
 }
 
-/** Returns the user whose credentials sign the account in. Linked accounts share those of their parent. */
+/** Returns the user whose credentials sign the account in. Linked accounts share the credentials of their parent account. */
 const ownerOf = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
 const ownersOf = (accounts: readonly Account[]): string[] => [...new Set(accounts.map(ownerOf))];

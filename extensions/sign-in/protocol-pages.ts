@@ -8,7 +8,7 @@ import { localeOf, type Surroundings, show } from './show.js';
 import { createSteps } from './steps/steps.js';
 import type { DeveloperDetail, PageView } from './view-models.js';
 
-/** Pages about failures. They are shown even if the same failure keeps their frame from being read. */
+/** Pages about failures, which are shown even if the same failure keeps their frame from being read. */
 const failures = new Set<ProtocolPage['page']>(['error', 'expired', 'unavailable', 'under-way', 'no-cookies', 'wrong-link']);
 
 export function createShowPage(context: ExtensionContext): ShowPage {

@@ -1,4 +1,4 @@
-/** Rendering: turns a view model and its frame into a document and its policy. It has no state and no I/O. */
+/** Rendering: turns a view model and its frame into a document and its policy. Rendering has no state and no I/O. */
 import { hashSource, type PagePolicy } from '../../lib/extension-door.js';
 import { brandStyle } from './branding.js';
 import { styleSheet } from './styles.js';

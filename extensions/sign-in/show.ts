@@ -40,7 +40,7 @@ type PageHost = Pick<ExtensionContext, 'impersonation' | 'service' | 'http' | 'p
 
 const HSTS = 'Strict-Transport-Security';
 
-/** Renderer of pages. The first page loads it, because a service for programs alone shows none. */
+/** Renderer of pages. The first page loads it, because a service for programs alone shows no page. */
 let look: typeof import('./render.js') | undefined;
 
 /** Sends a page: its document, and headers that let it load nothing from elsewhere. */

@@ -61,7 +61,7 @@ export interface AccountChoice extends OrganisationChoice {
 
 export interface ConsentScope {
   readonly name: string;
-  /** Description of a scope without a text of its own: one for all languages, or one per language. */
+  /** Description of a scope without its own text: one description for all languages, or one per language. */
   readonly description?: string | Readonly<Record<string, string>>;
   /** API resource of the scope, for a scope without a description. */
   readonly api?: string;
@@ -77,7 +77,7 @@ interface PageModels {
     readonly isElsewhere?: true;
     /** Signed-in user without an account at the requested organisation. */
     readonly outside?: { readonly userName: string; readonly tenantName: string } | undefined;
-    /** Link to the page for a new account. Absent if users may not create one. */
+    /** Link to the page for a new account. Absent if users may not create an account. */
     readonly create?: string;
     readonly others?: {
       readonly action: string;
@@ -129,8 +129,8 @@ interface PageModels {
   /** Posts the fields on immediately. `action` is http(s). */
   continue: { readonly action: string; readonly fields: Fields; readonly method: 'get' | 'post' };
   /**
-   * With `next`, the browser continues there after the applications in `frames` were notified. Without it, the page adds the applications that do not
-   * answer to those in `unanswered`.
+   * With `next`, the browser continues there after the applications in `frames` were notified. Without `next`, the page adds the applications that do not
+   * answer to the applications in `unanswered`.
    */
   'signed-out': {
     readonly returnUrl?: string;
@@ -177,7 +177,7 @@ interface PageModels {
 
 export type PageName = keyof PageModels;
 
-/** View model of a page. `page` distinguishes them. */
+/** View model of a page. `page` distinguishes the view models. */
 export type PageView<Name extends PageName = PageName> = {
   [Each in Name]: { readonly page: Each } & PageModels[Each];
 }[Name];
@@ -185,13 +185,13 @@ export type PageView<Name extends PageName = PageName> = {
 /** Frame of every page. */
 export interface PageFrame {
   readonly locale: Locale;
-  /** `uri` is the link back from an error page. The client's metadata contains the others. */
+  /** `uri` is the link back from an error page. The client's metadata contains the other links. */
   readonly client?: { readonly name: string; readonly uri?: string; readonly policyUri?: string; readonly termsUri?: string };
   readonly tenant?: { readonly name: string };
   readonly branding?: Branding;
   /** Id of the request in the log. Shown on pages about a failure. */
   readonly reference?: string;
-  /** Texts and links of extensions on a page of a sign-in: at its foot, or beside the password, where the form is posted to `href`. */
+  /** Texts and links of extensions on a page of a sign-in: at its foot, or next to the password, where the form is posted to `href`. */
   readonly additions?: readonly {
     readonly name: string;
     readonly place: 'foot' | 'password';

@@ -1,6 +1,6 @@
 /**
- * Pages of a link that creates an account. In any browser except the one that sent the form, the page requires a new password and shows the names. The
- * reason: an attacker may have filled in the form.
+ * Pages of a link that creates an account. In a browser that did not send the form, the page requires a new password and shows the names, because an
+ * attacker may have filled in the form.
  */
 import type { Context } from 'koa';
 import {
@@ -39,7 +39,7 @@ export function registrationClient({ service: { own, issuer } }: ExtensionContex
   return { find: (id) => (id === APPLICATION ? application : undefined) };
 }
 
-/** State of the sign-in that follows. It contains no secret. */
+/** State of the sign-in that follows. The state contains no secret. */
 interface ReturnState {
   readonly tid: string;
   readonly clientId: string;
@@ -109,7 +109,7 @@ function createLinkParts(context: ExtensionContext) {
     return href === undefined ? [] : [{ part: 'link', text: { key: 'sign-in.to', values: { client: client?.name ?? '' } }, href }];
   }
 
-  /** Shows that the account was created. An invited user must still accept, because this page is not one of the invitation. */
+  /** Shows that the account was created. An invited user must still accept, because this page is not a page of the invitation. */
   const ready = async (ctx: Context, state: ReturnState | undefined): Promise<void> =>
     message(ctx, state, 'ready', 200, state ? await wayOut(state) : [], state?.isInvited ? 'invited' : 'text');
 

@@ -9,9 +9,12 @@ import {
   type RegistrationLimits,
 } from '../../../lib/extension-door.js';
 
-/** Registrations, until the address is proven. The queue has their ids, and the link a keyed hash of the id. Neither is of use without the other. */
+/**
+ * Registrations, until the address is proven. The queue has the ids of registrations, and the link has a keyed hash of the id. Neither the id nor the hash
+ * is of use alone.
+ */
 export const waitingRegistrations: ArtifactKind = { name: 'sign-in.registrations', lifetimeSeconds: 30 * 86_400 };
-/** Browsers that sent the form. In these, the link continues the sign-in. */
+/** Browsers that sent the form. In these browsers, the link continues the sign-in. */
 export const registrationBrowsers: ArtifactKind = { name: 'sign-in.begun', lifetimeSeconds: 30 * 86_400 };
 /** Browsers that just used a link, so that a form that is sent twice gets the same answer twice. */
 export const creatingBrowsers: ArtifactKind = { name: 'sign-in.created', lifetimeSeconds: 600 };
@@ -21,14 +24,14 @@ export interface WaitingRegistration {
   readonly clientId: string;
   readonly uid: string;
   readonly locale?: string;
-  /** Limits for this client of an invitation. The invitation lets the user create an account that the tenant's `signIn` does not allow. */
+  /** Rate limits for this client of an invitation. The invitation lets the user create an account that the tenant's `signIn` does not allow. */
   readonly invited?: RegistrationLimits;
   readonly eventMetadata?: EventMetadata;
   readonly expiresAt: number;
   readonly prepared: PreparedRegistration;
 }
 
-/** Returns the registration of a tenant. Its events name the client of the invitation for which the account is created. */
+/** Returns the registration of a tenant. The events of the registration name the client of the invitation for which the account is created. */
 export const registrationIn = (
   { directory }: Pick<ExtensionContext, 'directory'>,
   tid: string,
@@ -41,7 +44,7 @@ export const SEND = 'sign-in.registration';
 /** Returns `invitation` if the directory is to accept the account because of an invitation. */
 export const throughOf = (invited: RegistrationLimits | undefined): 'invitation' | undefined => invited && 'invitation';
 
-/** Counts an account or a form of an invited user. @returns the time at which the count starts again, if the limit is exceeded */
+/** Counts an account or a form of an invited user. @returns the time at which the count starts again, if the rate limit is exceeded */
 export async function countInvited(
   { limits: { limit } }: Pick<ExtensionContext, 'limits'>,
   attempt: Pick<Attempt, 'count'>,

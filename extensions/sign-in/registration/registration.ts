@@ -118,7 +118,7 @@ export class RegistrationStep {
     await this.#steps.signIn(ctx, interaction, user.id, await directory.credentials.proofOf(account, createdAt));
   }
 
-  /** Mails a link that proves the address. Only the mail says whether the name exists. */
+  /** Mails a link that proves the address. Only the mail reveals whether the name exists. */
   async #prove(ctx: Context, interaction: Interaction, prepared: WaitingRegistration['prepared']): Promise<void> {
     const { records, service, work } = this.#context;
     const id = randomUUID();
@@ -168,7 +168,7 @@ export class RegistrationStep {
 
 type Registration = ReturnType<typeof registrationIn>;
 
-/** Form that is within the limits. */
+/** Form that is within the rate limits. */
 interface Form {
   readonly registration: Registration;
   readonly input: RegistrationInput;

@@ -1,4 +1,4 @@
-/** English texts. Their keys and placeholders are the type of every other catalogue. */
+/** English texts. The keys and placeholders of English texts are the type of every other catalogue. */
 export const en = {
   language: 'Language',
   reference: 'Reference',

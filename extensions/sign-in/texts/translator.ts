@@ -13,7 +13,7 @@ export const catalogues: Readonly<Record<Locale, Texts>> = { en, nb, sv, da, fi,
 type Values<Key extends TextKey> = [Placeholder<Key>] extends [never] ? [] : [values: Readonly<Record<Placeholder<Key>, string>>];
 
 export interface Translate {
-  /** Returns the text with its placeholders filled. It is plain text, to be escaped. */
+  /** Returns the text with its placeholders filled. The result is plain text, to be escaped. */
   <Key extends TextKey>(key: Key, ...values: Values<Key>): string;
   /** Returns whole minutes in words, at least one: `5 minutes`. */
   minutes(count: number): string;

@@ -6,7 +6,7 @@ import { hiddenFields } from './parts/hidden-fields.js';
 import type { PageContent, PageContext } from './parts/layout.js';
 import { scopeList } from './parts/scope-list.js';
 
-/** Returns what the application says about itself. Its links open in a new window, so that the question stays. */
+/** Returns what the application says about itself. The links open in a new window, so that the question stays. */
 function aboutClient({ text, frame: { client } }: PageContext): Html | false {
   if (!client) return false;
   const { name, uri, policyUri, termsUri } = client;

@@ -26,7 +26,7 @@ export const buttonLink = (href: string, label: string): Html => html`<a class="
 export const wayBack = (uri: string | undefined, { text, frame }: PageContext): Html | false =>
   uri !== undefined && buttonLink(uri, frame.client ? text('back', { client: frame.client.name }) : text('back.plain'));
 
-/** Page for actions that are not possible during an impersonation. */
+/** Returns the page for actions that are not possible during an impersonation. */
 export const impersonationView = (_view: PageView<'impersonation'>, { text, frame: { impersonation } }: PageContext): PageContent => ({
   ...failure({
     title: text('acting.title'),
@@ -36,11 +36,11 @@ export const impersonationView = (_view: PageView<'impersonation'>, { text, fram
   showReference: false,
 });
 
-/** Page for a form that was sent twice, while the first request is still evaluated. */
+/** Returns the page for a form that was sent twice, while the first request is still evaluated. */
 export const underWayView = (_view: PageView<'under-way'>, { text }: PageContext): PageContent =>
   failure({ title: text('underWay.title'), message: text('underWay.message') });
 
-/** Page for a browser that sends no cookies. */
+/** Returns the page for a browser that sends no cookies. */
 export const noCookiesView = ({ restart }: PageView<'no-cookies'>, context: PageContext): PageContent => {
   const { text, frame } = context;
   const more = restart === undefined ? wayBack(frame.client?.uri, context) : buttonLink(restart, text('startAgain'));

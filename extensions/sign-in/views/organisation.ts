@@ -29,7 +29,7 @@ ${cancelButton(view, context)}
   };
 }
 
-/** Returns the search. It comes before the choices, so that Enter presses its button. */
+/** Returns the search. The search comes before the choices, so that Enter presses its button. */
 const search = ({ find, choices }: PageView<'organisation'>, context: PageContext): Html | false =>
   find !== undefined &&
   html`${hiddenFields({ all: find.all })}

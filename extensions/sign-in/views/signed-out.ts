@@ -6,8 +6,8 @@ import { doneMark } from './parts/icons.js';
 import type { PageContent, PageContext } from './parts/layout.js';
 
 /**
- * Continues, or lists the applications that did not answer, when all frames have loaded or after three seconds. A frame of another origin has answered;
- * its answer cannot be read.
+ * Continues, or lists the applications that did not answer, when all frames have loaded or after three seconds. A loaded frame of another origin counts as
+ * an answer, because its answer cannot be read.
  */
 const framesScript = `(function () {
   var frames = document.querySelectorAll('iframe');

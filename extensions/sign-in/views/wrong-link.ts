@@ -1,4 +1,4 @@
-/** Page for a link to a sign-in that this browser does not know. It does not say whether the sign-in exists. */
+/** Page for a link to a sign-in that this browser does not know. The page does not reveal whether the sign-in exists. */
 import type { PageView } from '../view-models.js';
 import { failure } from './notice.js';
 import type { PageContent, PageContext } from './parts/layout.js';

@@ -5,8 +5,8 @@ import { initials, type PageContext } from './layout.js';
 import { revealButton } from './reveal.js';
 
 /**
- * Returns a problem that belongs to no field. Screen readers read it when the page opens, and it has the focus. The problem of one field stands beside the
- * field, which has the focus, so that it is read once.
+ * Returns a problem that belongs to no field. Screen readers read the problem when the page opens, and the problem has the focus. The problem of one field
+ * stands next to the field. That field has the focus, so that its problem is read once.
  */
 export const problemSummary = (message: string | undefined): Html | false =>
   message !== undefined && html`<div class="alert" role="alert" tabindex="-1" autofocus>${alertIcon}<p>${message}</p></div>`;
@@ -41,7 +41,7 @@ type Field = CommonField &
     | { readonly type: 'password'; readonly autocomplete: 'current-password' | 'new-password'; readonly userName: UserName }
   );
 
-/** Clipped instead of `hidden`, because some password managers skip inputs that are not displayed. */
+/** Returns the input of the user name. The input is clipped instead of `hidden`, because some password managers skip inputs that are not displayed. */
 const userNameInput = ({ value, name }: Extract<UserName, { value: string }>): Html =>
   html`<input class="off-screen" type="text"${name !== undefined && html` name="${name}"`} value="${value}" autocomplete="username" readonly tabindex="-1" aria-hidden="true">
 `;
@@ -65,14 +65,14 @@ export const cancelButton = ({ cancel }: { readonly cancel?: string }, { text }:
   cancel !== undefined &&
   html`<button class="text-link centred" type="submit" formaction="${cancel}" formnovalidate>${text('cancel')}</button>`;
 
-/** Returns a name that may be long and without spaces, such as an e-mail address. It breaks after punctuation. */
+/** Returns a name that may be long and without spaces, such as an e-mail address. The name breaks after punctuation. */
 const breakable = (name: string): Html =>
   html`<bdi>${name.split(/(?<=[@._+-])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}</bdi>`;
 
-/** Returns a name with lines below it, without lines that repeat one above. */
+/** Returns a name with lines below it, without lines that repeat a line above. */
 export const entry = (name: string, lines: readonly string[] = []): Html =>
   html`<span class="who"><strong>${breakable(name)}</strong>${[...new Set(lines)].filter((line) => line !== name).map((line) => html`<span>${breakable(line)}</span>`)}</span>`;
 
-/** Returns an account: initials before the name. The initials of an address are those of the part before the `@`. */
+/** Returns an account: initials before the name. The initials of an address come from the part before the `@`. */
 export const person = (name: string, lines: readonly string[] = []): Html =>
   html`<span class="person"><span class="avatar" aria-hidden="true">${initials(name.split('@', 1)[0] || name)}</span>${entry(name, lines)}</span>`;

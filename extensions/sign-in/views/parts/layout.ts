@@ -22,7 +22,7 @@ export interface PageContent {
   readonly lead?: string;
   /** Mark for the state of the page. Absent: the client's logo or monogram. */
   readonly mark?: { readonly icon: Html; readonly problem: boolean };
-  /** Whether the page reports a problem, which its document title says. */
+  /** Whether the page reports a problem, which its document title states. */
   readonly problem: boolean;
   /** Whether the page shows the reference of the request, because the log has details about the failure. */
   readonly showReference?: boolean;

@@ -1,4 +1,4 @@
-/** Button that shows a password. It needs scripts, and is absent without them. */
+/** Button that shows a password. The button needs scripts, and is absent without scripts. */
 import { type Html, html } from '../../../../lib/extension-door.js';
 import { eyeIcon } from './icons.js';
 

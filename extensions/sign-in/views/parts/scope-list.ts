@@ -5,7 +5,10 @@ import type { ConsentScope } from '../../view-models.js';
 import { checkIcon } from './icons.js';
 import type { PageContext } from './layout.js';
 
-/** Returns the text of a scope: the page's own text, else the text of its declaration, in the page's language, else in English, else in any other. */
+/**
+ * Returns the text of a scope: the page's own text, else the text of its declaration. The declaration's text is in the page's language, else in English,
+ * else in any other language.
+ */
 function scopeText({ name, description, api }: ConsentScope, { text, frame }: PageContext): string {
   const key = `scope.${name}`;
   if (isScopeText(key)) return text(key);

@@ -11,7 +11,7 @@ import { scopeList } from './scope-list.js';
 export function extensionView({ title, lead, problem, form, parts, script }: PageView<'view'>, context: PageContext): PageContent {
   const fields = parts.filter((part) => part.part === 'field');
   const wrong = new Map(fields.flatMap((part) => (part.problem === undefined ? [] : [[part.name, part.problem]])));
-  // The first invalid field has the focus; without one, the first field.
+  // The first invalid field has the focus. Without an invalid field, the first field has the focus.
   const [atFault] = wrong.keys();
   const focused = problem === undefined ? (atFault ?? fields[0]?.name) : undefined;
   const rendered = parts.map((part, at) =>
