@@ -84,7 +84,7 @@ export interface DirectoryOptions {
   readonly removeRows?: (tid: string) => Promise<void>;
   /** Client metadata that is allowed in addition to the service's own, and further checks. @default none */
   readonly clientRules?: ClientRules;
-  /** Options of invitations. @default no mail, no personal accounts, 24 hours, and links below the issuer */
+  /** Options of invitations. @default no mail, no personal accounts, 24 hours, and invitation links below the issuer */
   readonly invitations?: InvitationRules;
   /** Options of mailed links. @default an hour for a reset, a day for a proof, below the issuer */
   readonly recovery?: RecoveryRules;
@@ -94,7 +94,7 @@ export interface DirectoryOptions {
   readonly privileged?: readonly string[];
 }
 
-/** Options of links that reset a password, and of links that prove an address. */
+/** Options of mailed links that reset a password, and of mailed links that prove an address. */
 export interface RecoveryRules {
   readonly resetSeconds: number;
   readonly resetUrlOf: (token: string) => string;
@@ -146,7 +146,7 @@ export interface Directory {
   forTenant(tid: string): TenantDirectory;
   /**
    * Returns the same services, whose events name the actor of the changes: for one request, or one job.
-   * @param vouching voucher of the links and identities that the services write. @default unchanged; initially the operator
+   * @param vouching voucher of the account links and identities that the services write. @default unchanged; initially the operator
    * @throws IdpError `invalid_record` for an attribution that no event can carry.
    */
   as(by: Attribution, vouching?: Vouching): Directory;
@@ -177,12 +177,12 @@ export interface Directory {
   /** @internal */
   readonly nationalIds: Pick<NationalIds, 'begin'>;
   readonly deliveries: Deliveries;
-  /** Invitations of all tenants, for the pages of their links, which learn the tenant from the link. */
+  /** Invitations of all tenants, for the pages of invitation links, which get the tenant from the invitation link. */
   readonly acceptance: Acceptance;
   readonly onInvitationDue: OnInvitationDue;
-  /** Resets of passwords of all tenants, for the pages of their links. */
+  /** Resets of passwords of all tenants, for the pages of reset links. */
   readonly passwordResets: PasswordResets;
-  /** Proofs of e-mail addresses of all tenants, for the pages of their links. */
+  /** Proofs of e-mail addresses of all tenants, for the pages of their mailed links. */
   readonly emailProofs: EmailProofs;
   /** @internal for `applySeed` */
   readonly seedLedger: SeedLedger;

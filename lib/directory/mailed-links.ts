@@ -16,7 +16,7 @@ export interface MailedLinks {
   read(token: string): LinkRef | undefined;
 }
 
-/** `replaced`: a newer link replaced this one. `unavailable`: the user cannot use the link now. */
+/** `replaced`: a newer mailed link replaced this one. `unavailable`: the user cannot use the mailed link now. */
 export type LinkState = 'pending' | 'used' | 'replaced' | 'expired' | 'unavailable';
 
 /** The newest mailed link as the user's record has it. */
@@ -65,7 +65,7 @@ export function createMailedLinks({ hashes }: Pick<Sealer, 'hashes'>, purpose: s
   };
 }
 
-/** Returns undefined for bytes that are not a UUID. */
+/** Returns the UUID of a short id; undefined for bytes that are not a UUID. */
 function idOf(shortId: string): string | undefined {
   try {
     return stringify(Buffer.from(shortId, 'base64url'));

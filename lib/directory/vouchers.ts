@@ -108,7 +108,7 @@ export interface Means {
   readonly kind: string;
   readonly tid: string;
   readonly userId?: string;
-  /** Id of the invitation, of the parent of an account link, or of the record of an extension. */
+  /** Id of the invitation, of the parent account of an account link, or of the record of an extension. */
   readonly id?: string;
   readonly idp?: string;
   readonly subject?: string;
@@ -126,7 +126,7 @@ export interface VouchedMeans extends Means {
 /** Returns whether a means is unchanged since it was listed. */
 const isListed = (means: VouchedMeans, listed: readonly VouchedMeans[]): boolean => listed.some((one) => isDeepStrictEqual(one, means));
 
-/** Returns a text that changes with each new mailed link and with each fetch of a mailed link, because another person may have fetched the link. */
+/** Returns a text that changes with each new mailed link and with each fetch of a mailed link, because another person may have fetched it. */
 const revisionOf = ({ serial, fetches = 0 }: { readonly serial: number; readonly fetches?: number }): string => `${serial}.${fetches}`;
 
 /** Returns the address of a person as a means. */

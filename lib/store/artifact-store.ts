@@ -16,9 +16,9 @@ export type ArtifactKey = string & { readonly [keyBrand]: true };
 /** A record as the store returns it. Instants are whole milliseconds since the epoch. */
 export interface Artifact {
   readonly key: ArtifactKey;
-  /** Opaque to the store. */
+  /** Content of the record, opaque to the store. */
   readonly value: string;
-  /** 1 after the first put, and 1 more after each further put. */
+  /** Version of the record: 1 after the first put, and 1 more after each further put. */
   readonly version: number;
   /** Instant from which the record reads as absent, even before the store has removed it. */
   readonly expiresAt: number;
@@ -26,13 +26,11 @@ export interface Artifact {
   readonly consumedAt?: number;
   /** The `oid` whose records {@link ArtifactStore.listByAccount} lists. */
   readonly account?: string;
-  /** Records that are read together with this one, by name. All are in the record's own slot. */
+  /** Records that are read together with this record, by name. All are in the record's own slot. */
   readonly links?: Readonly<Record<string, ArtifactKey>>;
 }
 
-/**
- * When a put may happen: `absent` (no live record), `unconsumed` (a live record that was not spent), or a live record of exactly this version.
- */
+/** Condition of a put: `absent` (no live record), `unconsumed` (a live record that was not spent), or a live record of exactly this version. */
 export type Condition = 'absent' | 'unconsumed' | { readonly version: number };
 
 export interface Put extends Omit<Artifact, 'version'> {
@@ -62,14 +60,14 @@ export interface ReadRequest {
 export interface Counter {
   /** The count after this call. */
   readonly count: number;
-  /** When the window ends and the count starts again, in milliseconds since the epoch. */
+  /** Instant at which the window ends and the count starts again, in milliseconds since the epoch. */
   readonly resetsAt: number;
 }
 
 export interface ArtifactStore {
-  /** For `health()` and messages: `memory`, `redis`, … */
+  /** Name of the store, for `health()` and messages: `memory`, `redis`, … */
   readonly name: string;
-  /** True when records do not survive the process; refused in production. */
+  /** Whether records are lost when the process ends; refused in production. */
   readonly ephemeral: boolean;
   /**
    * Makes the store ready. Every other call except `health` comes after it. Many nodes may call it, repeatedly and at the same time.
@@ -78,7 +76,7 @@ export interface ArtifactStore {
    * reconnecting.
    */
   open(now?: () => number): Promise<void>;
-  /** Returns all live records among the requested keys and the links they follow, in one round trip. */
+  /** Returns all live records among the requested store keys and the records that they follow by `links`, in one round trip. */
   read(requests: readonly ReadRequest[]): Promise<ReadonlyMap<ArtifactKey, Artifact>>;
   /**
    * Makes all writes or none, in one round trip if the keys share a slot.

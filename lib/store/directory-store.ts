@@ -5,7 +5,7 @@
 /** The members of every durable record. Rows that a store returns are frozen; instants are `Date`s. */
 export interface Row {
   readonly id: string;
-  /** Set by the store: 1 after insert, one more with each write. */
+  /** Version of the row, set by the store: 1 after insert, one more with each write. */
   readonly version: number;
 }
 
@@ -95,9 +95,9 @@ export interface Collection<R extends Row> {
 }
 
 export interface DirectoryStore {
-  /** For `health()` and messages: `memory`, `mongo`, … */
+  /** Name of the store, for `health()` and messages: `memory`, `mongo`, … */
   readonly name: string;
-  /** True when records do not survive the process; refused in production. */
+  /** Whether records are lost when the process ends; refused in production. */
   readonly ephemeral: boolean;
   /**
    * Makes the collections and their indexes ready. Every other call except `health` comes after it. Many nodes may call it, repeatedly and

@@ -7,7 +7,7 @@ import { randomFillSync } from 'node:crypto';
 const pool = Buffer.alloc(4096);
 let drawn = pool.length;
 
-/** Takes bytes from the pool. Returns the offset of the first. */
+/** Takes bytes from the pool. Returns the offset of the first byte. */
 function draw(length: number): number {
   if (length > pool.length) throw new RangeError(`At most ${pool.length} bytes are drawn at once.`);
   if (drawn + length > pool.length) {

@@ -77,8 +77,8 @@ export interface Accounts {
    */
   groups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
   /**
-   * Returns the same groups with all permissions that their records name, missing ones too. The rules that protect a user use these groups,
-   * because the missing record of a permission may be restored.
+   * Returns the same groups with all permissions that their records name, missing permissions too. The rules that protect a user use these
+   * groups, because the missing record of a permission may be restored.
    */
   storedGroups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
   /** Returns the address for mail about the account. An unproven address does not replace a proven one. */

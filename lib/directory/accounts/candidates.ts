@@ -44,8 +44,8 @@ const standingOf = (parent: PersonWithUser): number => (isEmailVerified(parent) 
 const parentOf = ({ person, owner }: Account): PersonWithUser => owner?.person ?? person;
 
 /**
- * Returns, for each tenant, the account that the name of a parent account means. The parent of this account is better entitled to the name than all other
- * parents. Otherwise a colleague could shut a user out by a self-registered account with the name.
+ * Returns, for each tenant, the account that the name of a parent account means. The parent account of this account is better entitled to the name than all
+ * other parent accounts. Otherwise a colleague could shut a user out by a self-registered account with the name.
  */
 function bestOfTenants(linked: readonly Ranked[]): readonly Ranked[] {
   const standing = ({ account }: Ranked): number => standingOf(parentOf(account));
@@ -87,7 +87,10 @@ type Rank = typeof TENANT_NAME | typeof OTHER_NAME;
 interface Ranked {
   readonly account: Account;
   readonly rank: Rank;
-  /** Whether the person with the name is self-registered. If the account was found by its parent's name, this person is the parent. */
+  /**
+   * Whether the person with the name is self-registered. If the account was found by the name of its parent account, this person is the person
+   * of the parent account.
+   */
   readonly isSelfMade: boolean;
 }
 
@@ -164,7 +167,7 @@ class NamedAccounts {
     );
   }
 
-  /** Returns undefined for an account of another organisation. */
+  /** Returns the rank of an account in a look-up with an organisation; undefined for an account of another organisation. */
   async #rankOf({ person, tenant }: Account, organisation: string): Promise<Rank | undefined> {
     const said = organisationKey(organisation);
     if (said === '' || organisationKey(tenant.name) === said) return TENANT_NAME;
@@ -195,7 +198,7 @@ class NamedAccounts {
     return { named, found: accounts };
   }
 
-  /** Returns accounts that the name means as the name of their parent, at most one in each tenant. */
+  /** Returns accounts that the name means as the name of their parent account, at most one in each tenant. */
   async #byParentName(
     keys: readonly string[],
     { tids, organisation = '', method, isParentNameAllowed = false }: Narrowed,

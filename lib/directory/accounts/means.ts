@@ -57,7 +57,7 @@ export interface Confirmation {
 /** The method by which a person signed in, as the sign-in states it. */
 export interface SignInRef {
   readonly idp: string;
-  /** As in `SignIn`. @default the password, for a `local` sign-in */
+  /** Method of the sign-in, as in `SignIn`. @default the password, for a `local` sign-in */
   readonly method?: string | undefined;
   /**
    * The subject of the identity, or the id of the credential, by which the person signed in; or what `limitOf` returned for the sign-in. @default unknown

@@ -41,7 +41,7 @@ export interface PreparedRegistration extends Omit<RegistrationInput, 'password'
 /** Self-registration: accounts that users create for themselves, in a tenant that allows it. */
 export interface Registration {
   /**
-   * Returns undefined if the tenant does not allow self-registration.
+   * Returns the rules of self-registration. Undefined if the tenant does not allow self-registration.
    * @param through an invitation allows it, whatever value `signIn.selfRegistration` of the tenant has
    */
   rules(through?: 'invitation'): Promise<{ readonly passwordLength: number } | undefined>;

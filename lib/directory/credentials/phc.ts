@@ -14,7 +14,7 @@ const encode = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=
 export const formatPhc = ({ algorithm, parameters, salt, hash }: Phc): string =>
   `$${algorithm}$${parameters}$${encode(salt)}$${encode(hash)}`;
 
-/** Returns undefined for a text of another form. */
+/** Returns the parts of a PHC string; undefined for a text of another form. */
 export function parsePhc(text: string): Phc | undefined {
   const match = /^\$([a-z0-9-]+)\$((?:v=\d+\$)?[a-z]+=\d+(?:,[a-z]+=\d+)*)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(text);
   if (match === null) return undefined;

@@ -19,7 +19,7 @@ const KIND = 'invitation';
 /** A delivery for an invitation. The queue holds ids alone. */
 export interface InvitationDelivery {
   readonly id: string;
-  /** Set if the delivery was enqueued before the row of the invitation, and before the document of a person who is created with it. */
+  /** Whether the delivery was enqueued before the row of the invitation, and before the document of a person who is created with it. */
   readonly isNew?: true;
   /** Serial of the invitation link to send. */
   readonly serial?: number;
@@ -111,7 +111,7 @@ export function createInvitationDeliveries({ context, deliveries, credentials, l
     await send({ invitation, person, url: urlOf(links.tokenOf({ id, serial })) });
     const rows = createPersonRows(onBehalf(context, invitation), person.tid);
     const sent = attributedEvent(pendingEvent(now, 'InvitationSent', person.tid, { AggregateId: id, UserId: invitation.userId }), by);
-    // A person who was erased, or who accepted, in the meantime got the mail nevertheless.
+    // // A person who was erased, or who accepted, after the delivery began got the mail nevertheless.
     await rows.update(person.id, (row) => withEvents({ ...row, updatedAt: new Date(now()) }, sent)).catch(IdpError.unless('not_found'));
   }
 

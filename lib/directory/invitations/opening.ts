@@ -19,7 +19,7 @@ import { metadataOf } from './metadata.js';
  */
 export type InvitationState = StateOfInvitation | 'unavailable' | 'unconfirmed';
 
-/** An invitation, as the bearer of its link sees it. */
+/** An invitation, as the bearer of its invitation link sees it. */
 export interface OpenedInvitation {
   readonly ref: LinkRef;
   readonly state: InvitationState;

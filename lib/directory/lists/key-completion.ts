@@ -82,7 +82,7 @@ class Completion implements KeyCompletion {
     return INTERVAL_MS;
   }
 
-  /** Returns false if the round has to end first. */
+  /** Adds the derived members to rows of a collection. Returns false if the round has to end first. */
   async #complement(collection: KeyedCollection, round: Round): Promise<boolean> {
     const rows = this.#collections[collection] as unknown as CheckedCollection<Named>;
     const duplicates = new Set<string>();

@@ -34,7 +34,7 @@ export interface Listed<R> {
 const pageQuery = {
   /** @default 50 */
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
-  /** `next` of the page before. */
+  /** Cursor: `next` of the previous page. */
   after: Type.Optional(Type.String({ maxLength: 4096 })),
 };
 const byCreation = [Type.Literal('createdAt'), Type.Literal('-createdAt')] as const;

@@ -24,7 +24,7 @@ export interface EventFeed {
 export interface EventQuery {
   /** The `sequence` of the last event that was read, or `next` of a page. */
   readonly after?: string;
-  /** 1 to 1000. @default 100 */
+  /** Maximum number of events, 1 to 1000. @default 100 */
   readonly limit?: number;
   /** Returns only events of this tenant. @default all, and events of no tenant */
   readonly tid?: string;

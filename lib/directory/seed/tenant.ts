@@ -196,7 +196,7 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
   });
 }
 
-/** Returns the records of the names. A name whose record was removed in the meantime is left out. */
+/** Returns the records of the names. A name whose record was removed concurrently is left out. */
 async function existing<R>(names: readonly string[], find: (name: string) => Promise<R | undefined>): Promise<R[]> {
   return (await Promise.all(names.map(find))).flatMap((record) => record ?? []);
 }
@@ -232,7 +232,7 @@ export async function applyLinks(parts: Parts, tenant: SeedTenant): Promise<void
   }
 }
 
-/** Returns false if account links of another actor, a privilege, or the policy of a tenant prevent the account link. */
+/** Returns false if the account link is prevented by account links of another actor, by a privilege, or by the policy of a tenant. */
 function unlessLinked(error: unknown): false {
   if (IdpError.is(error, 'already_linked', 'link_chain', 'link_same_tenant', 'link_not_allowed', 'link_privileged')) return false;
   throw error;

@@ -12,7 +12,7 @@ import { knownPart } from '../lists/known-part.js';
 export interface PersonRef {
   readonly tid: string;
   readonly personId: string;
-  /** Absent if the person has no user. */
+  /** Id of the person's user. Absent if the person has no user. */
   readonly userId?: string;
 }
 

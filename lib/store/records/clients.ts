@@ -23,7 +23,7 @@ const lifetimes = inputSchema({
   idToken: seconds(lifetimeBounds.idToken),
   refreshTokenIdle: seconds(lifetimeBounds.refreshTokenIdle),
   refreshTokenAbsolute: seconds(lifetimeBounds.refreshTokenAbsolute),
-  /** 0 for public clients without proof of possession, because their retries cannot be distinguished from replays by a thief. */
+  /** Seconds of grace: 0 for public clients without proof of possession, because their retries cannot be distinguished from replays by a thief. */
   refreshTokenGrace: seconds(lifetimeBounds.refreshTokenGrace),
   /** Lifetime of a CIBA request. A request may ask for less. */
   authenticationRequest: seconds(lifetimeBounds.authenticationRequest),
@@ -51,7 +51,7 @@ export const clientMembers = {
   requireConsent: Type.Boolean(),
   accessTokenType: Type.Union([Type.Literal('reference'), Type.Literal('jwt')]),
   idTokenClaims: Type.Union([Type.Literal('minimal'), Type.Literal('scopes')]),
-  /** Absent: the option `email` decides. */
+  /** Form of the claim `email`. Absent: the option `email` decides. */
   email: Type.Optional(Type.Union([Type.Literal('all'), Type.Literal('first')])),
   styles: Type.Optional(branding),
   lifetimes,

@@ -57,7 +57,7 @@ export interface ExtensionArtifacts {
 
 /** The stored form of a record. */
 interface Envelope {
-  /** Milliseconds since the epoch. */
+  /** Instant of the put, in milliseconds since the epoch. */
   readonly at: number;
   readonly sealed: string;
   readonly grant?: ArtifactKey;

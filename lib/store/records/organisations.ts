@@ -10,7 +10,7 @@ const signIn = inputSchema({
   requireMfa: Type.Optional(Type.Boolean()),
   /** Whether users may register by themselves. */
   selfRegistration: Type.Optional(Type.Boolean()),
-  /** Whether users may be linked to accounts of other tenants, as a parent or as a child. @default true */
+  /** Whether users may be linked to accounts of other tenants, as a parent account or as a child account. @default true */
   accountLinks: Type.Optional(Type.Boolean()),
 });
 

@@ -32,7 +32,10 @@ const credentialVoucher = Type.Object({
   revision: Type.String(),
   vouchedBy: typed<Voucher>(voucher),
 });
-/** Voucher of a credential that a user set in a sign-in or by a mailed link. Recorded only if the voucher of that sign-in or link has limits. */
+/**
+ * Voucher of a credential that a user set in a sign-in or by a mailed link. Recorded only if the voucher of that sign-in or mailed link has
+ * limits.
+ */
 export interface CredentialVoucher extends Shape<typeof credentialVoucher> {}
 
 const sparedSession = Type.Object({
@@ -61,24 +64,24 @@ const newPassword = Type.Object({
 export interface NewPassword extends Shape<typeof newPassword> {}
 
 const mailedLink = {
-  /** Number of the mailed link, which grows with each link that replaces another. */
+  /** Number of the mailed link, which grows with each mailed link that replaces another. */
   serial: Type.Integer(),
-  /** The request that the mailed link answers. The same request gets the same link. */
+  /** The request that the mailed link answers. The same request gets the same mailed link. */
   requestId: Type.String(),
-  /** The delivery that mails the link, by the id that its data has. Another delivery of the same request mails nothing. */
+  /** The delivery that mails the mailed link, by the id that its data has. Another delivery of the same request mails nothing. */
   mailing: Type.Optional(Type.String()),
   expiresAt: Type.Date(),
   usedAt: Type.Optional(Type.Date()),
-  /** The client whose branding the pages of the link have. */
+  /** The client whose branding the pages of the mailed link have. */
   clientId: Type.Optional(Type.String()),
 };
 const mailedLinkForm = Type.Object(mailedLink);
-/** A link that is mailed on request, and can be used once. */
+/** A mailed link that is sent on request, and can be used once. */
 export interface MailedLink extends Shape<typeof mailedLinkForm> {}
 
 const passwordReset = Type.Object({
   ...mailedLink,
-  /** Voucher of the administrator who had the reset link sent. If the user requested the link, the voucher of the address. */
+  /** Voucher of the administrator who had the reset link sent. If the user requested the reset link, the voucher of the address. */
   vouchedBy: vouchedBy(),
   /** The sign-in that the request was made in. */
   uid: Type.Optional(Type.String()),
@@ -88,11 +91,11 @@ export interface PasswordReset extends Shape<typeof passwordReset> {}
 const emailProof = Type.Object({
   ...mailedLink,
   address: Type.String(),
-  /** Proof of the sign-in that requested the address, if there was one. The link is invalid after that sign-in is revoked. */
+  /** Proof of the sign-in that requested the address, if there was one. The mailed link is invalid after that sign-in is revoked. */
   askedWith: Type.Optional(Type.Object({ at: Type.Integer(), credentials: Type.String() })),
-  /** The address that was proven when another address was requested. A mail notified the proven address, with a link that stops the change. */
+  /** The address that was proven when another address was requested. The proven address gets a notice with a mailed link that stops the change. */
   former: Type.Optional(Type.String()),
-  /** Instant at which the link in the notice stopped the change. */
+  /** Instant at which the mailed link in the notice stopped the change. */
   stoppedAt: Type.Optional(Type.Date()),
   /** Voucher of the sign-in that requested the address. @default all */
   vouchedBy: vouchedBy(),
@@ -101,12 +104,12 @@ export interface EmailProof extends Shape<typeof emailProof> {}
 
 const userInvitation = Type.Object({
   id: Type.String(),
-  /** Number of the invitation link, which grows with each link that replaces another. */
+  /** Number of the invitation link, which grows with each invitation link that replaces another. */
   serial: Type.Integer(),
   expiresAt: Type.Date(),
   /** Whether the invitation link is sent to the person's address. */
   send: Type.Boolean(),
-  /** Number of times that a caller other than the user fetched the invitation link. A link that was fetched proves no address. */
+  /** Number of times that a caller other than the user fetched the invitation link. An invitation link that was fetched proves no address. */
   fetches: Type.Optional(Type.Integer()),
   /** The delivery that mails the invitation link, by the id that its data has. */
   mailing: Type.Optional(Type.String()),
@@ -150,15 +153,15 @@ const user = Type.Object({
   /** Whether the person registered without an invitation. */
   isSelfRegistered: Type.Optional(Type.Literal(true)),
   parentUserId: Type.Optional(Type.String()),
-  /** Voucher of the account link to the parent: of its maker, and of the sign-ins and links by which it was made. */
+  /** Voucher of the account link to the parent account: of its maker, and of the sign-ins and mailed links by which it was made. */
   parentVouchedBy: vouchedBy(),
   /** Vouchers of credentials. A credential without a voucher counts. */
   credentialVouchers: Type.Optional(Type.Array(typed<CredentialVoucher>(credentialVoucher))),
   /** Whether {@link childUserIds} has any. */
   isParent: Type.Boolean(),
   /**
-   * Child accounts. A child is added before it gets its parent, and removed after it has lost the parent. So the list may have users that
-   * are not linked yet, or no longer.
+   * Child accounts. A child account is added before it gets its parent account, and removed after it has lost the parent account. So the list
+   * may have users that are not linked yet, or no longer.
    */
   childUserIds: Type.Optional(Type.Array(Type.String())),
   groupIds: Type.Array(Type.String()),
@@ -178,9 +181,9 @@ const user = Type.Object({
   accepted: Type.Optional(typed<AcceptedInvitation>(acceptedInvitation)),
   /** The most recent password that replaced a password. */
   newPassword: Type.Optional(typed<NewPassword>(newPassword)),
-  /** The reset link of the password. Only the newest link is valid. */
+  /** The reset link of the password. Only the newest reset link is valid. */
   passwordReset: Type.Optional(typed<PasswordReset>(passwordReset)),
-  /** The link that proves an e-mail address. Only the newest link is valid. */
+  /** The mailed link that proves an e-mail address. Only the newest mailed link is valid. */
   emailProof: Type.Optional(typed<EmailProof>(emailProof)),
   /**
    * The address that was proven last, while the person's record has another address that nobody proved. Mail about the account goes to it.
@@ -203,7 +206,7 @@ export const personMembers = {
   secondEmail: Type.Optional(email()),
   phoneNumber: Type.Optional(line(40)),
   phoneNumberVerified: Type.Boolean(),
-  /** Encrypted in the store. */
+  /** National id, encrypted in the store. */
   nationalId: Type.Optional(line(64)),
   pictureUrl: Type.Optional(pictureUrl()),
   externalId: Type.Optional(line()),

@@ -119,7 +119,7 @@ export const upkeepRecord = Type.Object({
   done: Type.Integer(),
   /** The hash keys, encrypted. Only in the row `keys of national ids`. */
   sealed: Type.Optional(Type.Array(Type.String())),
-  /** Only in the row `sweep of records`. */
+  /** State of the sweep. Only in the row `sweep of records`. */
   sweep: Type.Optional(
     Type.Object({
       /** Instant at which the last pass over all records began. */

@@ -5,7 +5,7 @@ import { data, oneOf, type Shape, typed } from './shape.js';
 
 export const stored = {
   id: Type.String(),
-  /** Set by the store: 1 after insert, one more with each write. */
+  /** Version of the row, set by the store: 1 after insert, one more with each write. */
   version: Type.Integer(),
   createdAt: Type.Date(),
   updatedAt: Type.Date(),
