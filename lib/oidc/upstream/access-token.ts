@@ -20,13 +20,13 @@ export interface AccessTokenModel {
   extra?: Record<string, unknown>;
 }
 
-/** Values of access tokens that are not opaque, and their ids. The id of a token that this service did not issue is undefined. */
+/** Values of access tokens that are not opaque, and their ids. A token that this service did not issue has the id undefined. */
 export interface StructuredTokens {
   sign(token: AccessTokenModel): undefined | Promise<string | undefined>;
   idOf(value: string): Promise<string | undefined>;
 }
 
-/** Records signed access tokens like opaque ones, so that they can be introspected, revoked and used at userinfo. */
+/** Creates the class that records signed access tokens like opaque tokens, so that signed tokens can be introspected, revoked and used at userinfo. */
 export function accessTokenClass(Base: Class, structured: StructuredTokens, now: () => number): Class {
   return class extends Base {
     static get IN_PAYLOAD(): readonly string[] {
@@ -42,7 +42,7 @@ export function accessTokenClass(Base: Class, structured: StructuredTokens, now:
       return signed === undefined ? { value, payload } : { value: signed, payload: { ...payload, structured: true } };
     }
 
-    /** The id of a signed token is public (its `jti`), so the id alone must find nothing. */
+    /** Finds a token by its value. The id of a signed token is public (its `jti`), so the id alone must find nothing. */
     static override async find(value: string, ...rest: unknown[]): Promise<{ structured?: boolean } | undefined> {
       const id = typeof value === 'string' && (value.includes('.') || value.includes('~')) ? await structured.idOf(value) : value;
       // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class

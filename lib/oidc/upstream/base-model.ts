@@ -40,14 +40,14 @@ export const membersOf = (model: unknown): readonly string[] => (model as { IN_P
 
 const payloads = new WeakMap<object, readonly string[]>();
 
-/** Reads the list once, because each class of the chain builds it again at each call. */
+/** Returns the list of a class. The list is read once, because each class of the chain builds the list again at each call. */
 function inPayload(model: object): readonly string[] {
   const members = payloads.get(model) ?? membersOf(model);
   payloads.set(model, members);
   return members;
 }
 
-/** Replaces the ids of models/base_model.js by those of the service, and writes records as opaque ones are written. */
+/** Replaces the ids of models/base_model.js by ids of the service, and writes records in the form of opaque tokens. */
 export function customiseIds(provider: Provider, successorOf: SuccessorOf, now: () => number): void {
   for (const kind of taggedKinds) {
     Object.assign(provider[kind].prototype, {
@@ -66,8 +66,8 @@ export function customiseIds(provider: Provider, successorOf: SuccessorOf, now: 
 }
 
 /**
- * Stamps refresh tokens of oidc-provider with the time at which the first of their line was issued, in the time that all nodes share. The constructor of
- * models/refresh_token.js takes the time of this node's clock only if `iiat` is absent.
+ * Stamps refresh tokens of oidc-provider with the time at which the first token of their rotation was issued, in the time that all nodes share. The
+ * constructor of models/refresh_token.js uses the time of this node's clock only if `iiat` is absent.
  */
 export function stampFirstIssue({ RefreshToken: { prototype } }: Provider, now: () => number): void {
   type Stamped = { readonly iat?: number; iiat?: number };
@@ -86,7 +86,7 @@ export function stampFirstIssue({ RefreshToken: { prototype } }: Provider, now: 
   });
 }
 
-/** Returns the id of the refresh token that follows another. */
+/** Returns the id of the refresh token that follows another refresh token. */
 export type SuccessorOf = (refreshToken: string) => string;
 
 function mintId(kind: TaggedKind, model: { grantId?: string }, successorOf: SuccessorOf): string {

@@ -19,20 +19,21 @@ type FindClient = (id: string) => Client | undefined | Promise<Client | undefine
 
 const finders = new WeakMap<Provider, FindClient>();
 
-/** `Client.find`. Returns a promise only if the client is not in memory, because the promise costs more than the look-up. */
+/**
+ * Returns the client of an id, like `Client.find`. Returns a promise only if the client is not in memory, because the promise costs more than the look-up.
+ */
 export const findClient = (provider: Provider, id: string): ReturnType<FindClient> =>
   (finders.get(provider) ?? provider.Client.find.bind(provider.Client))(id);
 
 /** Returns the record of which a client was built. */
 export const recordOf = (client: Client): object | undefined => records.get(client);
 
-/** Whether the client registered as pairwise. For oidc-provider, every client is pairwise. */
+/** Returns whether the client registered as pairwise. For oidc-provider, every client is pairwise. */
 export const isPairwise = (client: Client): boolean => (client as { declaredSubjectType?: unknown }).declaredSubjectType === 'pairwise';
 
 /**
- * Returns the claims of a JWT that a client signed with a key of its `jwks` or `jwks_uri`. The caller checks the times, because helpers/jwt.js uses the node's
- * own clock.
- * helpers/jwt.js, Client.asymmetricKeyStore
+ * Returns the claims of a JWT that a client signed with a key of its `jwks` or `jwks_uri`. The calling code checks the times, because helpers/jwt.js uses
+ * the node's own clock. helpers/jwt.js, Client.asymmetricKeyStore
  */
 export async function verifiedByClient(client: Client, jwt: string): Promise<Record<string, unknown>> {
   const { asymmetricKeyStore } = client as unknown as { asymmetricKeyStore: object };
@@ -41,8 +42,8 @@ export async function verifiedByClient(client: Client, jwt: string): Promise<Rec
 }
 
 /**
- * Returns the members that oidc-provider knows of a client with this metadata, or the text of the first problem that its schema finds. Uses
- * `new Client` of models/client.js, which also checks the keys of `jwks`. The cause of its error says which key is invalid, and why.
+ * Returns the members that oidc-provider knows of a client with this metadata, or the text of the first problem that its schema finds. Uses `new Client` of
+ * models/client.js, which also checks the keys of `jwks`. The cause of its error states which key is invalid, and why.
  */
 export function judgeMetadata(provider: Provider, metadata: object): { readonly known: object } | { readonly problem: string } {
   try {
@@ -71,7 +72,7 @@ function allowLocalClients(Client: unknown): void {
   };
 }
 
-/** Members of the ClientKeyStore of models/client.js. Its own refresh would let an invalid key set replace the last valid one. */
+/** Members of the ClientKeyStore of models/client.js. The refresh of the ClientKeyStore would let an invalid key set replace the last valid one. */
 interface ClientKeyStore {
   readonly jwksUri: string | undefined;
   /** Seconds since the epoch. */
@@ -116,7 +117,7 @@ export function customiseClient(provider: Provider, hooks: ClientHooks): void {
   if (hooks.mayBeLocal) allowLocalClients(Client);
   Object.assign(Client.prototype, {
     includeSid: () => true,
-    /** oidc-provider would answer that the request is malformed. @see RFC 6749 §5.2, `unauthorized_client` */
+    /** Refuses a grant type of the client as `unauthorized_client`, because oidc-provider would answer that the request is malformed. @see RFC 6749 §5.2 */
     grantTypeAllowed(this: Client, grantType: string) {
       const isAllowed = grantTypeAllowed.call(this, grantType);
       const { route, params } = Provider.ctx?.oidc ?? {};
@@ -124,15 +125,15 @@ export function customiseClient(provider: Provider, hooks: ClientHooks): void {
         throw new errors.UnauthorizedClient('requested grant type is not allowed for this client');
       return isAllowed;
     },
-    /** Like {@link grantTypeAllowed}. @see RFC 6749 §4.1.2.1, §4.2.2.1 */
+    /** Refuses a response type of the client, for the reason of {@link grantTypeAllowed}. @see RFC 6749 §4.1.2.1, §4.2.2.1 */
     responseTypeAllowed(this: Client, responseType: ResponseType) {
       const isAllowed = responseTypeAllowed.call(this, responseType);
-      // For all other clients than internal ones, the type does not exist.
+      // The type exists only for internal clients.
       if (!isAllowed && responseType === 'none') throw new errors.UnsupportedResponseType('unsupported response_type requested');
       if (!isAllowed) throw new errors.UnauthorizedClient('requested response_type is not allowed for this client');
       return true;
     },
-    // Clients are notified by the queue of deliveries. actions/end_session.js would wait for each.
+    // The queue of deliveries notifies clients. actions/end_session.js would wait for each client.
     backchannelLogout: async () => {},
     compareClientSecret(this: Client, secret: string) {
       return hooks.compareSecret(this, secret);

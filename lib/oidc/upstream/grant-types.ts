@@ -1,4 +1,4 @@
-/** Steps of oidc-provider's grant types, and of the proofs to which its tokens are bound. */
+/** Steps of oidc-provider's grant types, and the proofs to which its tokens are bound. */
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { type AdapterPayload, type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
@@ -8,7 +8,7 @@ import * as helpers from 'oidc-provider/lib/helpers/grants.js';
 import validateDpop, { checkDpopReplay } from 'oidc-provider/lib/helpers/validate_dpop.js';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 
-/** Returns the DPoP proof of a token request; undefined without one. helpers/validate_dpop.js @throws InvalidDpopProof, UseDpopNonce */
+/** Returns the DPoP proof of a token request; undefined if the request has none. helpers/validate_dpop.js @throws InvalidDpopProof, UseDpopNonce */
 export async function dpopProof(ctx: KoaContextWithOIDC): Promise<{ readonly jkt: string; use(): Promise<void> } | undefined> {
   const { provider, client } = ctx.oidc;
   const proof = await validateDpop(provider, ctx);
@@ -18,12 +18,12 @@ export async function dpopProof(ctx: KoaContextWithOIDC): Promise<{ readonly jkt
 /** A DPoP proof that came with an access token. */
 interface TokenProof {
   readonly jkt: string;
-  /** Records the use of the proof. @throws InvalidDpopProof if it was used before */
+  /** Records the use of the proof. @throws InvalidDpopProof if the proof was used before */
   use(clientId: string): Promise<void>;
 }
 
 /**
- * Returns the DPoP proof of a request to a route of the service that oidc-provider does not have; undefined without one, or if DPoP is off.
+ * Returns the DPoP proof of a request to a route of the service that oidc-provider does not have. Undefined if the request has no proof, or if DPoP is off.
  * helpers/validate_dpop.js, as shared/access_token.js uses it.
  * @param url of the route, without a query
  * @throws InvalidDpopProof, UseDpopNonce
@@ -41,7 +41,7 @@ export function proofAlgorithms(provider: Provider): readonly string[] {
   return features.dPoP.enabled ? dPoPSigningAlgValues : [];
 }
 
-/** Returns the thumbprint of the certificate of a request; undefined without one, or if mutual TLS is off. @see RFC 8705 §3.1 */
+/** Returns the thumbprint of the certificate of a request; undefined if there is no certificate, or if mutual TLS is off. @see RFC 8705 §3.1 */
 export function certificateThumbprint(provider: Provider, ctx: Context): string | undefined {
   const { mTLS } = insideOf(provider).configuration.features;
   const certificate = mTLS.enabled ? mTLS.getCertificate(ctx) : undefined;
@@ -55,8 +55,8 @@ export interface Redeemed {
 }
 
 /**
- * Runs a grant type by the steps of oidc-provider's own: actions/grants/ciba.js, helpers/grant_common.js. So DPoP, certificates, resources, encryption and
- * the host's configuration apply to it too.
+ * Runs a grant type by the steps of oidc-provider's own grant types: actions/grants/ciba.js, helpers/grant_common.js. So DPoP, certificates, resources,
+ * encryption and the host's configuration apply to the grant type too.
  * @param redeem is called after the request's proofs were checked.
  */
 export async function issueFor(ctx: KoaContextWithOIDC, name: string, redeem: () => Promise<Redeemed>): Promise<void> {

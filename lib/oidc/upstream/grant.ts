@@ -4,7 +4,7 @@ import { membersOf } from './base-model.js';
 /** Returns the scopes of a grant that the request's client may still have. */
 export type Held = (ctx: KoaContextWithOIDC, client: Client, scopes: readonly string[]) => readonly string[];
 
-/** Limits a grant to the scopes that its client may have now. The scope of every token, and the claims of userinfo, are read here. */
+/** Limits a grant to the scopes that its client may have now. The scope of every token, and the claims of userinfo, are read from these scopes. */
 export function customiseGrant({ Grant }: Provider, held: Held): void {
   // Members of the service that oidc-provider stores.
   Object.defineProperty(Grant, 'IN_PAYLOAD', { value: [...membersOf(Grant), 'login', 'sid', 'isOwn'] });

@@ -6,7 +6,10 @@ import { epochSeconds } from '../../times/epoch-seconds.js';
 import { secondsAhead } from '../../times/node-time.js';
 import type { Payload } from './base-model.js';
 
-/** Returns a logout token, signed and encrypted like the client's ID tokens. `Client.prototype.backchannelLogout` sends the same, without a given `sub`. */
+/**
+ * Returns a logout token, signed and encrypted like the client's ID tokens. `Client.prototype.backchannelLogout` sends the same token, without a given
+ * `sub`.
+ */
 export async function logoutToken(provider: Provider, client: Client, { sub, sid }: { sub: string; sid: string }): Promise<string> {
   const token = new provider.IdToken({}, { client, ctx: undefined } as never) as unknown as {
     set(claim: string, value: unknown): void;
@@ -50,8 +53,12 @@ interface StampedToken {
 }
 
 /**
- * Refuses other JWTs as `id_token_hint`. An ID token has `sub` and `sid`, and no `typ`. Every other JWT of the service has a `typ`, except signed userinfo,
- * which has no `sid`, and signed authorization responses, which may contain any custom parameter except `sub`. @see RFC 8725 §3.11
+ * Refuses other JWTs as `id_token_hint`. An ID token has `sub` and `sid`, and no `typ`.
+ *
+ * Every other JWT of the service has a `typ`, with two exceptions:
+ * - Signed userinfo has no `sid`.
+ * - Signed authorization responses may contain any custom parameter except `sub`.
+ * @see RFC 8725 §3.11
  */
 export function refuseForeignHints(provider: Provider): void {
   const model = provider.IdToken as unknown as HintModel;

@@ -13,7 +13,7 @@ export interface BoundInteraction {
 export interface InteractionHooks {
   /** Returns the browser to which this response binds a new interaction. */
   browserOf(ctx: KoaContextWithOIDC): string;
-  /** Whether the request may resume this interaction. */
+  /** Returns whether the request may resume this interaction. */
   mayResume(ctx: KoaContextWithOIDC, interaction: BoundInteraction): Promise<boolean>;
 }
 
@@ -21,14 +21,16 @@ export interface InteractionHooks {
 export const SIGN_IN_ENDED = 'account_gone';
 
 /**
- * The service removes a session a moment after its sign-in has ended. provider.js and actions/authorization/resume.js refuse an interaction whose session is
- * gone, so an interaction that asks for a sign-in in place of the ended one is bound to no session.
+ * Returns whether an interaction asks for a sign-in in place of a sign-in that has ended. The interaction is then bound to no session.
+ *
+ * The service removes a session a moment after its sign-in has ended. provider.js and actions/authorization/resume.js refuse an interaction whose session
+ * was removed.
  */
 const isOfEndedSignIn = (payload: object | undefined): boolean =>
   (payload as { readonly prompt?: { readonly reasons?: readonly string[] } } | undefined)?.prompt?.reasons?.includes(SIGN_IN_ENDED) ===
   true;
 
-/** Binds an interaction to the browser in which it began. actions/authorization/resume.js trusts a cookie. */
+/** Creates the class that binds an interaction to the browser in which the interaction began. actions/authorization/resume.js trusts a cookie. */
 export function interactionClass(Base: Class, hooks: InteractionHooks): Class {
   return class extends Base {
     constructor(uid: string, payload?: object) {
@@ -48,7 +50,7 @@ export function interactionClass(Base: Class, hooks: InteractionHooks): Class {
       try {
         return (await hooks.mayResume(ctx, interaction)) ? interaction : undefined;
       } catch (error) {
-        // The application gets the error: shared/authorization_error_handler.js reads its redirect URI here.
+        // The client gets the error: shared/authorization_error_handler.js reads its redirect URI from these parameters.
         Object.assign(ctx.oidc, { params: interaction.params });
         throw error;
       }
@@ -57,8 +59,8 @@ export function interactionClass(Base: Class, hooks: InteractionHooks): Class {
 }
 
 /**
- * Skips prompts and checks that ask for nothing. actions/authorization/interactions.js iterates over the prompts of the policy and the checks of each, and
- * makes about five promises for each check. Nearly all checks know immediately that they ask for nothing.
+ * Skips prompts and checks that ask for nothing. actions/authorization/interactions.js iterates over the prompts and their checks, and makes about five
+ * promises for each check. Nearly all checks know immediately that they ask for nothing.
  */
 export function skipWhatAsksNothing(provider: Provider): void {
   const { interactions } = insideOf(provider).configuration;
@@ -68,7 +70,7 @@ export function skipWhatAsksNothing(provider: Provider): void {
   };
 }
 
-/** Yields the prompts with those of their checks that did not return false immediately, each with its answer. */
+/** Yields each prompt with the checks that did not return false immediately, each check with its answer. */
 function* askingPrompts(policy: Iterable<ReadPrompt>, ctx: KoaContextWithOIDC): Generator<ReadPrompt> {
   for (const { name, details: ofPrompt, checks: all } of policy) {
     const checks: ReadCheck[] = [];
@@ -79,7 +81,7 @@ function* askingPrompts(policy: Iterable<ReadPrompt>, ctx: KoaContextWithOIDC): 
         if (answer === false) continue;
         again = () => answer;
       } catch (thrown) {
-        // For the reader that waits for all checks of the prompt.
+        // Throws the error to the reader, which waits for all checks of the prompt.
         again = () => {
           throw thrown;
         };

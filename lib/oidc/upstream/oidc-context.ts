@@ -5,7 +5,7 @@ import { createShapes } from './request-parameters.js';
 export type Query = Record<string, string | string[] | undefined>;
 
 /**
- * Changes the parameters after those of the request object have replaced plain ones, and before anything reads them. The last step of
+ * Changes the parameters after the parameters of the request object have replaced plain parameters, and before any code reads the result. The last step of
  * actions/authorization/process_request_object.js begins by removing `request`.
  */
 export const afterRequestObject = (ctx: KoaContextWithOIDC, rewrite: (params: Payload) => void): void =>
@@ -14,7 +14,7 @@ export const afterRequestObject = (ctx: KoaContextWithOIDC, rewrite: (params: Pa
 export interface ContextHooks {
   /** Returns the parameters of an endpoint, before oidc-provider reads them. @param provider instance that answers the request */
   parameters(route: string, parameters: Query, provider: object): Query;
-  /** Checks a request before anything of it is processed. An error becomes the endpoint's error. */
+  /** Checks a request before oidc-provider processes any part of the request. An error becomes the endpoint's error. */
   check(ctx: KoaContextWithOIDC): void;
   /** Returns the level of the session's sign-in. */
   acr(ctx: KoaContextWithOIDC): string | undefined;
@@ -24,7 +24,7 @@ export interface ContextHooks {
   scopes(ctx: KoaContextWithOIDC): ReadonlySet<string>;
 }
 
-/** Rewrites parameters before the first check reads them, and makes API scopes known. */
+/** Creates the class that rewrites parameters before the first check reads them, and makes API scopes known. */
 export function contextClass(Base: Class, hooks: ContextHooks): Class {
   const shaped = createShapes();
   return class extends Base {
@@ -60,7 +60,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
       }
       return this.#params;
     }
-    /** Called by the first step of an endpoint whose errors are answered. */
+    /** Sets and checks the parameters. The first step of an endpoint whose errors are answered calls this setter. */
     set params(params: Payload) {
       this.#params = shaped(params);
       hooks.check(this.ctx);
@@ -73,7 +73,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
         Object.defineProperty(this, 'params', { value: this.#params, configurable: true, enumerable: true, writable: true });
     }
 
-    /** Sets the parameters from the query, for an error that comes before they are set. */
+    /** Sets the parameters from the query, for an error that comes before the parameters are set. */
     assume(params: Payload): void {
       this.#params ??= params;
     }
@@ -83,7 +83,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
       Reflect.deleteProperty(this, 'params');
     }
 
-    /** Cached, because many steps read it and none changes it. */
+    /** Requested scopes that are known. The scopes are cached, because many steps read them and no step changes them. */
     get requestParamOIDCScopes(): Set<string> {
       const asked: unknown = this.params?.scope;
       if (this.#scopes?.asked !== asked) this.#scopes = { asked, known: knownScopes(asked, hooks.scopes(this.ctx)) };
@@ -94,19 +94,19 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
       return this.provider.urlFor(name, options);
     }
 
-    /** Read by codes and ID tokens, and by the check of the requested level. Computed only if a level was requested. */
+    /** Level of the sign-in, for codes, ID tokens, and the check of the requested level. The level is computed only if a level was requested. */
     get acr(): string | undefined {
       return super.acr ?? (asksForAcr(this.claims) ? hooks.acr(this.ctx) : undefined);
     }
 
-    /** Does not depend on the URL of the request. */
+    /** Returns the audiences of client assertions, which do not depend on the URL of the request. */
     clientJwtAuthExpectedAudience(): Set<string> {
       return new Set(hooks.assertionAudiences(this as unknown as KoaContextWithOIDC['oidc']));
     }
   };
 }
 
-/** Returns the query. Resuming has none, so that its errors are not answered by parameters of a query. */
+/** Returns the query. A resumed request has no query, so that parameters of a query cannot answer its errors. */
 function queryOf(route: string, { method, query }: KoaContextWithOIDC): Query | undefined {
   if (route === 'resume') return {};
   const takesQuery = route === 'authorization' || route === 'userinfo';

@@ -1,4 +1,4 @@
-/** Deep imports, for which their package has no types. */
+/** Deep imports of oidc-provider, for which the package of its types has no types. */
 declare module 'oidc-provider/lib/actions/end_session.js' {
   export const confirm: readonly ((...args: never[]) => unknown)[];
 }

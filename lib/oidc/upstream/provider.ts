@@ -1,7 +1,9 @@
 /**
- * Upstream: the only room that depends on undocumented parts of oidc-provider. Each class of oidc-provider that the service changes has a file of its name,
- * and each entry names the parts that it depends on. A test of the same name in `test/oidc/upstream` pins them, so that an upgrade that changes them fails
- * there and not in production. This file creates an oidc-provider with all extension points filled in.
+ * Upstream: the only room that depends on undocumented parts of oidc-provider. `createHookedProvider` creates an oidc-provider with all extension points
+ * filled in.
+ *
+ * Each class of oidc-provider that the service changes has a file of its name. Each entry names the parts of oidc-provider that the entry depends on. A
+ * test of the same name in `test/oidc/upstream` pins these parts, so that an upgrade that changes them fails in the test and not in production.
  */
 import Provider, { type Configuration, type KoaContextWithOIDC, type TokenEndpointGrantContext } from 'oidc-provider';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
@@ -46,7 +48,7 @@ export interface ProviderHooks extends ContextHooks, StepHooks {
 /** Creates an oidc-provider whose extension points call the hooks. */
 export function createHookedProvider(issuer: string, configuration: Configuration, hooks: ProviderHooks): Provider {
   class HookedProvider extends Provider {
-    // Called from the constructor of Provider, for its own modes and grants.
+    // The constructor of Provider calls both methods, for its own modes and grants.
     override registerResponseMode(name: string, handler: Parameters<Provider['registerResponseMode']>[1]): void {
       super.registerResponseMode(name, (ctx, redirectUri, payload) => {
         // response_modes/jwt.js requires the parameters.
@@ -107,7 +109,8 @@ export function seal(provider: Provider): void {
 }
 
 /**
- * Calls a function for each response of the authorization endpoint. Members that it adds to `out` are sent. The second argument of `authorization.success`.
+ * Calls a function for each response of the authorization endpoint. Members that the function adds to `out` are sent. `out` is the second argument of
+ * `authorization.success`.
  */
 export const onAuthorizationResponse = (provider: Provider, add: (ctx: KoaContextWithOIDC, out: Payload) => void): void => {
   (provider as unknown as { on(event: string, listener: (ctx: KoaContextWithOIDC, out?: Payload) => void): void }).on(
@@ -125,7 +128,7 @@ function override(target: typeof Provider, name: string, make: (base: Class) => 
       const replaced = make(get.call(this));
       // oidc-provider names records after their class.
       Object.defineProperty(replaced, 'name', { value: name });
-      // Each request reads it several times.
+      // Each request reads the class several times.
       Object.defineProperty(this, name, { value: replaced });
       return replaced;
     },
@@ -133,9 +136,10 @@ function override(target: typeof Provider, name: string, make: (base: Class) => 
 }
 
 /**
- * Adds the seconds that the node's clock is off to the tolerance of oidc-provider, because oidc-provider compares the times of JWTs and records with that clock.
- * So oidc-provider refuses nothing that is valid by the time that all nodes share. That time is checked by `checkClientAssertion`, by `checkRequestObject`, and
- * by the store for records.
+ * Adds the seconds by which the node's clock differs to the tolerance of oidc-provider. oidc-provider compares the times of JWTs and records with the
+ * node's clock. With the tolerance, oidc-provider refuses nothing that is valid by the time that all nodes share.
+ *
+ * `checkClientAssertion` and `checkRequestObject` check the times of JWTs by the time that all nodes share. The store does the same for records.
  */
 function tolerateOwnClock(provider: Provider, now: () => number): void {
   const { configuration } = insideOf(provider);
@@ -144,8 +148,9 @@ function tolerateOwnClock(provider: Provider, now: () => number): void {
 }
 
 /**
- * Allows two more response types. `token`: the constructor refuses it, but its handler still exists, in helpers/process_response_types.js. `none` is for
- * internal clients and has no handler, because the response is only success or error.
+ * Allows two more response types:
+ * - `token`: the constructor refuses it, but its handler still exists, in helpers/process_response_types.js.
+ * - `none` is for internal clients and has no handler, because the response is only success or error.
  */
 function allowMoreTypes(provider: Provider): void {
   const { responseTypes } = insideOf(provider).configuration;

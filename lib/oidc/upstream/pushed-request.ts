@@ -33,7 +33,7 @@ export const pushedRecord = (client: Client, parameters: Parameters, envelope: E
     trusted: client.clientAuthMethod !== 'none' || envelope.isSigned === true,
   }) as unknown as AdapterPayload;
 
-/** Stores a request as if its client had pushed it, but not as trusted. @returns its id. */
+/** Stores a request as if its client had pushed it, but not as trusted. @returns the id of the request. */
 export function keepAsPushed(provider: Provider, parameters: Parameters, envelope: Envelope): Promise<string> {
   const request = new UnsecuredJWT(claimsOf(parameters, envelope)).encode();
   const { PushedAuthorizationRequest } = provider as unknown as { PushedAuthorizationRequest: PushedConstructor };

@@ -5,8 +5,8 @@ const FEW = 20;
 
 /**
  * Returns the parameters of a request in an object that is fast to read. helpers/params.js adds one member after another. An authorization request has so
- * many members, most of them undefined, that V8 turns the object into a hash table. Each of the many steps that list them would take several times as long.
- * A copy of an object that has all the members keeps its shape.
+ * many members, most of them undefined, that V8 turns the object into a hash table. Each of the many steps that list the members would take several times
+ * as long. A copy of an object that has all the members keeps its shape.
  */
 export function createShapes(): (params: Payload) => Payload {
   /** Shapes by number of members, because an instance has few lists of parameters. */
@@ -25,5 +25,5 @@ export function createShapes(): (params: Payload) => Payload {
   };
 }
 
-/** Returns an object from the JSON parser, which gives it its shape immediately. */
+/** Returns an object from the JSON parser, which gives the object its shape immediately. */
 const emptyWith = (names: readonly string[]): Payload => JSON.parse(`{${names.map((name) => `${JSON.stringify(name)}:null`).join()}}`);

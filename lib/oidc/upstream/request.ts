@@ -5,7 +5,7 @@ import { decodeForm } from '../../text/decode.js';
 /** Returns the client's address. */
 export type AddressOf = (req: IncomingMessage) => string;
 
-/** Makes URLs and the cookies' `Secure` follow the issuer, whatever `Host` or a forwarded header says. */
+/** Makes URLs and the cookies' `Secure` follow the issuer, whatever value `Host` or a forwarded header has. */
 export function pinUrlsToIssuer(provider: Provider, addressOf: AddressOf): void {
   const { protocol, host, hostname, origin } = new URL(provider.issuer);
   const fixed = { protocol: protocol.slice(0, -1), secure: protocol === 'https:', host, hostname, origin };

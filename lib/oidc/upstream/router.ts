@@ -3,11 +3,11 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 
 export interface StepHooks {
-  /** Notes the client of a request after it authenticated. */
+  /** Notes the client of a request after the client authenticated. */
   authenticated(ctx: KoaContextWithOIDC): void;
   /** Checks a token request after its client authenticated, before everything else. An error becomes the endpoint's error. */
   token(ctx: KoaContextWithOIDC): Promise<void>;
-  /** Last steps of endpoints, in place of oidc-provider's own, which is `theirs`. An endpoint without one keeps its own. */
+  /** Last steps of endpoints, in place of oidc-provider's own last step, which is `theirs`. An endpoint without a step here keeps oidc-provider's step. */
   readonly lastSteps: Readonly<
     Partial<Record<keyof typeof lastSteps, (ctx: KoaContextWithOIDC, theirs: () => Promise<void>) => Promise<void>>>
   >;
@@ -49,9 +49,10 @@ export const authenticated: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Adds a step after the one that authenticates the client. Replaces the last steps of other endpoints, and all steps after authentication at the
- * backchannel authentication endpoint (actions/authorization/index.js). The constructor of Provider registers grants before it registers routes, by the
- * router: helpers/initialize_app.js, actions/token.js.
+ * Adds a step after the step that authenticates the client. Replaces the last steps of other endpoints. Replaces all steps after authentication at the
+ * backchannel authentication endpoint (actions/authorization/index.js).
+ *
+ * The constructor of Provider registers grants first, and then registers routes by the router: helpers/initialize_app.js, actions/token.js.
  */
 export function placeSteps(provider: Provider, hooks: StepHooks): void {
   const { router } = insideOf(provider);

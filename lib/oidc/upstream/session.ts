@@ -4,7 +4,7 @@ import { createSessionId, createSessionUid } from '../artifacts/ids.js';
 import { sessionMembers } from '../artifacts/session-members.js';
 import { type Class, membersOf } from './base-model.js';
 
-/** Ends the session of an end-session request, as if the user had confirmed. The last step of `confirm` in actions/end_session.js. */
+/** Ends the session of an end-session request, as if the user had confirmed the sign-out. The last step of `confirm` in actions/end_session.js. */
 export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> {
   (ctx.oidc as { params: unknown }).params = { logout: 'yes' };
   await (confirm.at(-1) as (ctx: KoaContextWithOIDC) => Promise<void>)(ctx);
@@ -13,13 +13,13 @@ export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> 
 export interface SessionHooks {
   /** Returns the time by which sign-ins are dated, in milliseconds since the epoch. */
   now(): number;
-  /** Whether the sign-in of a session has ended, although its record exists. */
+  /** Returns whether the sign-in of a session has ended, although its record exists. */
   isOver(session: object): boolean | Promise<boolean>;
-  /** Returns the session that replaces it, under a new identifier, in a request to oidc-provider. */
+  /** Returns the session that replaces the ended session, under a new identifier, in a request to oidc-provider. */
   instead(ctx: KoaContextWithOIDC, session: object): Promise<object | undefined>;
 }
 
-/** Stores sessions under their uid. The cookie also has a secret, which changes with every authentication. */
+/** Creates the class that stores sessions under their uid. The cookie also has a secret, which changes with every authentication. */
 export function sessionClass(Base: Class, hooks: SessionHooks): Class {
   return class Session extends Base {
     constructor(payload?: { uid?: string; jti?: string }) {
@@ -32,7 +32,10 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
       return [...membersOf(Base), ...sessionMembers];
     }
 
-    /** Only shared/session.js sets the cookie of the result. Outside its requests, a sign-in that has ended is absent. */
+    /**
+     * Finds a session, or the session that replaces it. Only shared/session.js sets the cookie of the result. Outside requests to oidc-provider, a session
+     * whose sign-in has ended is absent.
+     */
     static override async find(value: string, ...rest: unknown[]): Promise<object | undefined> {
       // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class
       const session: object | undefined = await super.find?.(value, ...rest);
@@ -43,7 +46,9 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
       return ctx && hooks.instead(ctx, session);
     }
 
-    /** The base class uses the node's own clock. @see OpenID Connect Core §3.1.2.1, max_age */
+    /**
+     * Returns whether the sign-in is older than `age` seconds. The base class would use the node's own clock. @see OpenID Connect Core §3.1.2.1, max_age
+     */
     past(age: number | string): boolean {
       return !this.loginTs || Math.floor(hooks.now() / 1000) - (this.loginTs as number) > Number(age);
     }
@@ -55,7 +60,7 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
   };
 }
 
-/** Writes the session into the unit of work now. shared/session.js would do it after the response. */
+/** Writes the session into the unit of work immediately. shared/session.js would write it after the response. */
 export async function saveSession(given: Session | undefined, ttl: number): Promise<void> {
   const session = given as (Session & { new?: boolean; touched?: boolean; destroyed?: boolean }) | undefined;
   if (!session || session.destroyed || (session.new && !session.touched)) return;
