@@ -54,7 +54,7 @@ export const routes = {
   jwks: '/.well-known/openid-configuration/jwks',
 } as const;
 
-/** Path of the endpoint that exists only if an extension answers it. @see service specification 4.10 */
+/** Path of the backchannel authentication endpoint (CIBA), which exists only if an extension answers it. @see service specification 4.10 */
 export const BACKCHANNEL_PATH = '/connect/ciba';
 
 /** Claims that the protocol itself defines, granted by `openid`. */
@@ -202,7 +202,7 @@ const algorithmsOf = ({ algorithms }: SigningKeys): NonNullable<Configuration['e
   idTokenEncryptionAlgValues: [...encryptionAlgorithms],
   userinfoEncryptionAlgValues: [...encryptionAlgorithms],
   authorizationEncryptionAlgValues: [...encryptionAlgorithms],
-  // The service's keys only sign, and never decrypt.
+  // The service's signing keys only sign, and never decrypt.
   requestObjectEncryptionAlgValues: [],
 });
 
@@ -238,7 +238,10 @@ function createFetch({ fetch, remote }: OidcParts): NonNullable<Configuration['f
   };
 }
 
-/** Whether scripts of an origin may read responses to the client: registered origins, and those of its redirect URIs. @see Fetch §3.2 */
+/**
+ * Returns whether scripts of an origin may read responses to the client. The origin has to be registered, or to be the origin of a redirect URI of the
+ * client. @see Fetch §3.2
+ */
 function isOriginOf(record: Client | undefined, origin: string, redirectUris: readonly string[]): boolean {
   if (!record) return false;
   return record.corsOrigins.includes(origin) || redirectUris.some((uri) => canParseUrl(uri) && new URL(uri).origin === origin);

@@ -51,44 +51,49 @@ export interface OidcDependencies {
   readonly offers: SignInOffers;
   /** Rules of impersonations, from the extensions that began them. */
   readonly impersonationRules: ImpersonationRule;
-  /** Returns the URL of the page on which people end an impersonation; undefined if no extension has one. */
+  /** Returns the URL of the page on which users end an impersonation; undefined if no extension has such a page. */
   readonly endImpersonationAt: () => string | undefined;
   /** Participants in a logout, by extension. */
   readonly participants: () => ReadonlyMap<string, LogoutParticipant>;
   /** Returns the configuration of oidc-provider with the members that extensions add. @throws ConfigError */
   readonly withAdditions: <C extends object>(configuration: C) => C;
-  /** Internal clients, by extension. */
+  /** Returns the internal clients, by extension. */
   readonly clientsOfExtensions: () => ReadonlyMap<string, ClientsOfExtension>;
   /** Grant types of extensions, by name. */
   readonly grantTypes: ReadonlyMap<string, () => GrantType>;
-  /** Answers the backchannel authentication endpoint. Undefined if no extension does. */
+  /** Returns the answer of the backchannel authentication endpoint. Undefined if no extension answers the endpoint. */
   readonly backchannel: (() => ClientEndpoint) | undefined;
 }
 
-/** {@link OidcDependencies}, and the parts that are made of them once. */
+/** {@link OidcDependencies}, and the parts that are created from them once. */
 export interface OidcParts extends OidcDependencies {
   readonly internalClients: InternalClients;
-  /** Returns the keys that the request's oidc-provider publishes and signs with. Without a request: the current keys. */
+  /** Returns the signing keys that the request's oidc-provider publishes and uses. Without a request: the current signing keys. */
   readonly keys: (ctx?: object) => SigningKeys;
   readonly adapters: ModelAdapters;
   readonly browserState: BrowserState;
-  /** Tells oidc-provider whether a request for a code needs a challenge. @throws InvalidRequest if it needs one and has none */
+  /**
+   * Returns false, because the rule itself checks whether a request for a code needs a challenge. @throws InvalidRequest if the request needs a challenge
+   * and has none
+   */
   readonly challengeRule: (ctx: KoaContextWithOIDC, client: ProviderClient) => false;
-  /** Whether the FAPI 2.0 Security Profile applies to a client: by its record, or by the option `fapi`. */
+  /** Returns whether the FAPI 2.0 Security Profile applies to a client: by its record, or by the option `fapi`. */
   readonly isFapi2: (record: Client | undefined) => boolean;
-  /** Undefined without a salt. Then no client is pairwise. */
+  /** Pairwise identifiers. Undefined without a salt: then no client is pairwise. */
   readonly pseudonyms: AllPseudonyms | undefined;
 }
 
 /** Binds sign-ins to browsers. */
 export interface Browsers {
-  /** Returns the hash of the secret in the request's cookie; undefined without one, or with more than one. */
+  /** Returns the hash of the secret in the request's cookie; undefined if there is no such cookie, or more than one. */
   browserOf(ctx: Pick<Context, 'headers'>): string | undefined;
-  /** Whether the request brings any cookie of the service. */
+  /** Returns whether the request sends any cookie of the service. */
   sendsCookies(ctx: Pick<Context, 'headers'>): boolean;
-  /** Whether the browser of the request is the bound one. */
+  /** Returns whether the browser of the request is the bound browser. */
   isBoundHere(ctx: Pick<Context, 'headers'>, bound: { readonly browser?: string | undefined }): boolean;
-  /** Returns the browser's hash, for a response that belongs to its browser alone (an interaction, a form). Sets a new secret if the request has none. */
+  /**
+   * Returns the browser's hash, for a response that belongs to its browser alone (an interaction, a form). Sets a new secret if the request has no secret.
+   */
   begin(ctx: Pick<Context, 'headers' | 'append'>): string;
 }
 
@@ -106,31 +111,31 @@ export interface BrowserState {
 
 /** Internal clients of extensions, as clients. */
 export interface InternalClients {
-  /** Whether an id has the form of an internal client's, existing or not. */
+  /** Returns whether an id has the form of an internal client's id, whether or not that client exists. */
   owns(id: string): boolean;
   find(id: string): Awaitable<Client | undefined>;
   isInternal(record: object | undefined): boolean;
   /** Returns the internal client of a record; undefined for every other client. */
   applicationOf(record: object | undefined): InternalClient | undefined;
-  /** The service itself as a client: requirements get it if there is no application. No request can name it. */
+  /** The service itself as a client. Requirements get this client if there is no other client. No request can name it. */
   readonly service: Client;
 }
 
 export interface KeySet {
   readonly keys: readonly JsonWebKey[];
-  /** Time until which the set is not read again, in milliseconds since the epoch. */
+  /** Time until which the key set is not read again, in milliseconds since the epoch. */
   readonly freshUntil: number;
 }
 
 /** Key sets at the `jwks_uri` of clients. */
 export interface ClientKeySets {
-  /** Returns the last valid key set of the URL. A failed or invalid read never replaces it. @throws Error if there has been no valid set. */
+  /** Returns the last valid key set of the URL. A failed or invalid read never replaces the set. @throws Error if there has been no valid set. */
   at(uri: string): Promise<KeySet>;
 }
 
 /**
- * Pairwise identifiers: a user's id encrypted under a key of the sector. Two sectors cannot compare them, and the service can decrypt them without a table.
- * One AES-256 block holds exactly one UUID. @see OpenID Connect Core §8.1
+ * Pairwise identifiers: a user's id encrypted with an encryption key of the sector. Two sectors cannot compare these identifiers, and the service can
+ * decrypt them without a table. One AES-256 block holds exactly one UUID. @see OpenID Connect Core §8.1
  */
 export interface Pseudonyms {
   encipher(sector: string, id: string): string;

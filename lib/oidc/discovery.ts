@@ -12,12 +12,12 @@ type Members = Readonly<Record<string, unknown>>;
 /** Response types in discovery, as the service specification lists them. `token` alone works and is not listed. */
 const listedTypes: Readonly<Record<string, string | readonly string[]>> = { 'id_token token': 'token id_token', token: [], none: [] };
 
-/** The discovery document and the key set. Each is written once for each change of its content, and then sent as it is. */
+/** The discovery document and the key set. Each document is written once for each change of its content, and then sent unchanged. */
 export interface Documents {
   isAt(path: string): boolean;
-  /** Returns the current document, if it is written and nothing has to be looked up for it. */
+  /** Returns the current document, if the document is written and nothing has to be looked up for it. */
   peek(path: string): Document | undefined;
-  /** Answers a request for a written document. Returns whether it did. */
+  /** Answers a request for a written document. Returns whether the request was answered. */
   answer(ctx: Context): Promise<boolean>;
   /** Stores the document that oidc-provider wrote, with the service's own members. */
   keep(ctx: Context): Promise<void>;
@@ -92,7 +92,7 @@ class PublishedDocuments implements Documents {
     if (!written?.facts) return written?.document;
     const now = this.#factsNow();
     if (!(now instanceof Promise)) return this.#current(path, written, now);
-    // The request that answers instead reads again, and gets the error.
+    // The code that answers the request reads again, and gets the error.
     now.catch(() => {});
     return undefined;
   }
@@ -125,7 +125,7 @@ class PublishedDocuments implements Documents {
   #factsNow(): Facts | Promise<Facts> {
     const [known, methods] = [this.#scopes.now(), this.#parts.directory.pkceMethods()];
     if (!(known instanceof Promise) && !(methods instanceof Promise)) return { scopes: known, pkceMethods: methods };
-    // If clients cannot be read, the methods of the last document stay. Without one: `S256` alone.
+    // If clients cannot be read, the methods of the last document stay. If there is no last document, `S256` alone is listed.
     const [before] = [...this.#written.values()].flatMap(({ facts }) => facts ?? []);
     const pkceMethods = Promise.resolve(methods).catch(() => before?.pkceMethods ?? ['S256']);
     return Promise.all([known, pkceMethods]).then(([all, some]) => ({ scopes: all, pkceMethods: some }));

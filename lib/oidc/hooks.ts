@@ -1,4 +1,4 @@
-/** Steps of oidc-provider, each with what the rooms do in it. */
+/** Steps of oidc-provider, each with the actions of the rooms in that step. */
 import type { IncomingMessage } from 'node:http';
 import { isLiveSecret } from '../directory/index.js';
 import type { Client } from '../store/records/records.js';
@@ -18,7 +18,10 @@ import { wrapToken } from './tokens/access-token-jwt.js';
 import { createProviderDoor } from './tokens/doors/provider-door.js';
 import type { ProviderHooks } from './upstream/provider.js';
 
-/** Userinfo returns all granted claims. oidc-provider would let a parameter narrow them. */
+/**
+ * Returns the parameters of a request. Userinfo returns all granted claims, so `scope` is removed, because oidc-provider would let the parameter narrow the
+ * claims.
+ */
 export const parameters: ProviderHooks['parameters'] = (route, given, of) =>
   route === 'userinfo' ? { ...given, scope: undefined } : wrapToken(route, carryParameters(route, given, of));
 

@@ -1,6 +1,4 @@
-/**
- * An oidc-provider for each set of signing keys, because oidc-provider takes its keys when it is made. Everything else is made once, in `rooms`.
- */
+/** An oidc-provider for each set of signing keys, because oidc-provider gets its keys when it is created. All other parts are created once, in `rooms`. */
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { levelsFor, offeredLevels, reachedLevel, requestedAcr } from '../acr-values.js';
@@ -16,19 +14,19 @@ import type { SigningKeys } from './keys/keys.js';
 import type { ExtensionGrants } from './tokens/grants/extension-grants.js';
 import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, seal } from './upstream/provider.js';
 
-/** An oidc-provider, the keys that it signs with, and the documents that it publishes. */
+/** An oidc-provider, its signing keys, and the documents that it publishes. */
 export interface Instance {
   readonly provider: Provider;
   readonly keys: SigningKeys;
   readonly documents: Documents;
-  /** Paths of the endpoints by name, including those that extensions add. */
+  /** Paths of the endpoints by name, including endpoints that extensions add. */
   readonly routes: Readonly<Record<string, string>>;
 }
 
 export interface Instances {
   /** Returns the instance for a new request. */
   current(): Instance;
-  /** Returns the instance on which a request began. The request ends on it. */
+  /** Returns the instance on which a request began. The request also ends on this instance. */
   of(ctx: object): Instance;
   /** Makes an instance the current one. */
   use(instance: Instance): void;
@@ -85,7 +83,7 @@ export function createInstance(
   });
   onAuthorizationResponse(provider, (ctx, out) => {
     out.scope ??= ctx.oidc.params?.scope;
-    // Adds `iss` also to a response with an ID token. A signed response has it already. @see RFC 9207 §2, JARM §2.1
+    // Adds `iss` also to a response with an ID token. A signed response has `iss` already. @see RFC 9207 §2, JARM §2.1
     if (!ctx.oidc.responseMode?.includes('jwt')) out.iss = options.issuer;
   });
   provider.on('end_session.success', (ctx) => used.logout.endGrants(ctx));

@@ -1,4 +1,4 @@
-/** Steps of a request before and after those of oidc-provider. */
+/** Steps of a request before and after the steps of oidc-provider. */
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { RepeatedForms } from '../http/requests/repeated-forms.js';
@@ -23,7 +23,7 @@ export interface MiddlewareParts
   readonly repeatedForms: RepeatedForms;
 }
 
-/** {@link MiddlewareParts}, and the steps that are made of them once. */
+/** {@link MiddlewareParts}, and the steps that are created from them once. */
 interface Steps extends MiddlewareParts {
   readonly postedSignOuts: ReturnType<typeof createPostedSignOuts>;
   readonly redirectPosted: ReturnType<typeof createPostedRequests>;
@@ -75,8 +75,12 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
 }
 
 /**
- * Runs before oidc-provider. Answers a posted form by a redirect to a GET. Replaces a reference or a `request_uri` by its parameters, and a GET of an
- * authentication request (CIBA) by a POST. Returns undefined if there is nothing to wait for, as for most requests.
+ * Runs before oidc-provider:
+ * - answers a posted form by a redirect to a GET,
+ * - replaces a reference or a `request_uri` by its parameters, and
+ * - replaces a GET of an authentication request (CIBA) by a POST.
+ *
+ * Returns undefined if there is nothing to wait for, as for most requests.
  */
 function before({ parts, provider, postedSignOuts, redirectPosted, requestUris }: Steps, ctx: Context): Promise<void> | undefined {
   const path = foldedPath(ctx.path);
@@ -122,7 +126,7 @@ const confirmPath = `${routes.end_session}/confirm`;
 
 const endpoints = { ...routes, backchannel_authentication: BACKCHANNEL_PATH };
 
-/** Turns a GET into a POST whose form is the query. Its client authenticates by a header, so no secret is in the URL. @see service specification 4.10 */
+/** Turns a GET into a POST whose form is the query. The client authenticates by a header, so no secret is in the URL. @see service specification 4.10 */
 function asPosted(ctx: Context): void {
   const body = Buffer.from(ctx.querystring);
   Object.assign(ctx.req.headers, { 'content-type': 'application/x-www-form-urlencoded', 'content-length': `${body.length}` });

@@ -1,4 +1,4 @@
-/** Makes the parts that all rooms share, once, from the dependencies. */
+/** Creates the parts that all rooms share, once, from the dependencies. */
 import { createModelAdapters } from './artifacts/model-adapter.js';
 import { createStoredForm } from './artifacts/stored-form.js';
 import { TokenRecords } from './artifacts/token-records.js';

@@ -63,7 +63,7 @@ export interface Protocol {
   readonly proofAlgorithms: () => readonly string[];
   /** Answers the second copy of a form that is sent twice with the first answer. */
   readonly repeatedForms: RepeatedForms;
-  /** Problems that oidc-provider finds in the metadata of a client. */
+  /** Returns the problems that oidc-provider finds in the metadata of a client. */
   problemsOf(client: Client): readonly InputProblem[];
   /** Returns the record of a client, or of an internal client. */
   client(id: string): Promise<Client | undefined>;
@@ -77,11 +77,11 @@ export interface Protocol {
 
 export interface ProtocolDependencies extends OidcDependencies, Pick<InstanceParts, 'discovery' | 'cookieKeys'> {
   readonly addressOf: (req: IncomingMessage) => string;
-  /** Makes the part that answers a form that is sent twice. */
+  /** Creates the part that answers a form that is sent twice. */
   readonly repeatedForms: (signIns: SignInsOfForms) => RepeatedForms;
 }
 
-/** Creates the protocol without keys. It cannot be used before the first {@link Protocol.useKeys}. */
+/** Creates the protocol without signing keys. Call {@link Protocol.useKeys} before the protocol answers its first request. */
 export function createProtocol(dependencies: ProtocolDependencies): Protocol {
   const instances = createInstances();
   const provider = (): Provider => instances.current().provider;

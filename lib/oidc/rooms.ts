@@ -29,7 +29,7 @@ import { findClient as findProviderClient } from './upstream/client.js';
 
 export type Rooms = ReturnType<typeof createRooms>;
 
-/** @param provider returns the oidc-provider of the current signing keys. It is not called before there are keys. */
+/** @param provider returns the oidc-provider of the current signing keys. The function is not called before there are signing keys. */
 export function createRooms(parts: OidcParts, provider: () => Provider) {
   const findClient: FindClient = (id) => findProviderClient(provider(), id);
   const scopes = createScopes(parts);
@@ -77,7 +77,7 @@ export function createRooms(parts: OidcParts, provider: () => Provider) {
     findToken,
     extensionGrants,
     handlers,
-    /** Answers the endpoint of an extension. Undefined if no extension does. */
+    /** Answers the endpoint of an extension. Undefined if no extension answers the endpoint. */
     answerClient: parts.backchannel && createClientEndpoint(parts, scopes, requestUris, provider, parts.backchannel),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Artifacts: oidc-provider's models as records of the artifact store. This file holds the adapter for oidc-provider's configuration.
+ * Artifacts: oidc-provider's models as records of the artifact store, and the adapter for oidc-provider's configuration.
  *
  * A request reads and writes through one `unit-of-work`, which commits before the response is made. An id names its kind and its slot without I/O (`ids`).
  * A stored record holds nothing that can be replayed (`stored-form`).
@@ -182,7 +182,7 @@ class ModelAdapter implements Adapter {
     return keyOf(this.#model, this.#isSession ? (partsOfSessionId(id)?.uid ?? id) : id);
   }
 
-  /** Returns the store links to records that this request will read next. These records are read in the same round trip. */
+  /** Returns the store links to records that this request will read next. The records are read in the same round trip. */
   #follow(ctx: KoaContextWithOIDC | undefined): readonly string[] {
     if (this.#isSession) {
       const { client_id: clientId } = ctx?.query ?? {};

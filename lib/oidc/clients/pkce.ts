@@ -22,8 +22,8 @@ const MOST_LOGGED = 10_000;
 /**
  * Creates the rule for requests for a code without a challenge. The rule refuses the request if PKCE is required, and names the parameter and the setting.
  *
- * The rule accepts all other requests. If a request has no `nonce` either, the rule logs the client once, because nothing binds such a code to the browser
- * that asked for it. oidc-provider refuses a `nonce` without `openid`, so that a client with a `nonce` can compare it in the ID token.
+ * The rule accepts all other requests. If a request has no `nonce` either, nothing binds the code to the browser that asked for it. Therefore the rule logs
+ * such a client once. oidc-provider refuses a `nonce` without `openid`, so that a client with a `nonce` can compare it in the ID token.
  * @see RFC 9700 §2.1.1, §4.5.3.2
  */
 export function createChallengeRule(logger: Logger): OidcParts['challengeRule'] {

@@ -9,7 +9,8 @@ import type { AnsweredError } from '../upstream/errors.js';
 /**
  * Returns the OAuth error for an error that an extension threw while the extension answered a client. The error is `invalid_request`. For another status
  * (403, 429, 503), the error is the extension's own code, with `Retry-After`. oidc-provider answers the error in the same way at both doors.
- * @throws every error that OAuth has no form for; an internal error, unchanged
+ * @throws every error that OAuth has no form for
+ * @throws an internal error, unchanged
  */
 export function refusalOf(ctx: Context, error: unknown): GrantRefusal {
   // oidc-provider answers these errors itself.
