@@ -1,12 +1,9 @@
-/**
- * Admission: limits the requests that are processed concurrently, so that admitted requests are answered in time and no connection
- * displaces the others.
- */
+/** Admission: limits the requests that are processed concurrently. Admitted requests are answered in time, and no connection displaces the others. */
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from '../logger.js';
 
 export interface AdmissionOptions {
-  /** Maximum requests that this process handles concurrently. */
+  /** Maximum requests that this node handles concurrently. */
   readonly requestsAtOnce: number;
   /**
    * Maximum concurrent requests of one HTTP/1 connection, which pipelines them. An HTTP/2 connection may belong to a proxy with many users.
@@ -15,7 +12,7 @@ export interface AdmissionOptions {
 }
 
 export interface Admission {
-  /** Admits a request. @returns a function that frees the place after the answer; undefined when there is no free place. */
+  /** Admits a request. @returns a function that frees the place after the answer; undefined if there is no free place. */
   enter(req: IncomingMessage): (() => void) | undefined;
 }
 
@@ -50,8 +47,8 @@ export function createAdmission(limits: AdmissionOptions, logger: Logger): Admis
         isWorking = true;
         working += 1;
       };
-      // A request whose body is still arriving takes no place. Otherwise slow senders would fill all places. A body that came with the
-      // headers is parsed by then.
+      // A request whose body is still arriving takes no place. Otherwise slow senders would fill all places. A body that came with the headers has been
+      // parsed.
       if (!hasBody(req) || req.complete) work();
       else process.nextTick(() => (req.complete ? work() : req.once('end', work)));
       if (connection) ofConnection.set(connection, own + 1);

@@ -1,8 +1,14 @@
 /**
- * HTTP: Koa pieces that any route may use, and the application made of them.
+ * HTTP: Koa pieces that any route may use, and the application that consists of them.
  *
- * This room has the hosts (own server, callback, middleware of another app), errors as JSON or as a page, forms, CSRF, client
- * authentication by secret, and security headers. It may import the directory and the extension contract, but not oidc-provider.
+ * The folder has:
+ * - the hosts (own server, callback, middleware of another app),
+ * - errors as JSON or as a page,
+ * - forms and CSRF,
+ * - client authentication by secret,
+ * - security headers.
+ *
+ * The folder may import the directory and the extension contract, but not oidc-provider.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Koa from 'koa';
@@ -24,13 +30,13 @@ import { type MethodsOf, methodNotAllowed, protocolMethods } from './requests/me
 import type { FormState, RepeatedForms } from './requests/repeated-forms.js';
 import { createLogUnknownPath, type LogUnknownPath } from './unknown-paths.js';
 
-/** The parts of the protocol that this room uses without importing the protocol. */
+/** The parts of the protocol that this folder uses without importing the protocol. */
 export interface ProtocolApp {
   /** The current oidc-provider as a Koa app. */
   readonly app: Pick<Koa, 'middleware'> & { createContext(req: IncomingMessage, res: ServerResponse): Context };
   readonly routes: Readonly<Record<string, string>>;
   readonly middleware: Middleware;
-  /** Returns the document at a path, if it is in memory. */
+  /** Returns the document at a path, if the document is in memory. */
   document(path: string): Document | undefined;
 }
 
@@ -51,7 +57,7 @@ export interface AppOptions {
 }
 
 export interface App {
-  /** Answers a request for a document that is in memory, as {@link handle} would. Returns whether it answered. */
+  /** Answers a request for a document that is in memory, as {@link handle} would. Returns whether the request was answered. */
   answer(req: IncomingMessage, res: ServerResponse, url: string): boolean;
   /** Returns whether a route of the service answers the URL. The URL is as the browser sent it. */
   owns(url: string): boolean;
@@ -59,7 +65,7 @@ export interface App {
   passOn(req: IncomingMessage, res: ServerResponse, url: string): void;
   /** Creates a context of the service for the URL. */
   createContext(req: IncomingMessage, res: ServerResponse, url: string): Context;
-  /** Answers a request on such a context. Leaves requests for other paths unanswered. */
+  /** Answers a request on a context of {@link createContext}. Leaves requests for other paths unanswered. */
   handle(ctx: Context, url: string): Promise<void>;
 }
 
@@ -155,7 +161,7 @@ class ServiceApp implements App {
     ctx.state.isBehindProxy = isBehindProxy;
     (ctx.state as FormState).repeatedForms = repeatedForms;
     const path = pathname(url);
-    // Discovery and the key set are exempt from the request limit, so that APIs can verify tokens under load.
+    // Discovery and the key set are exempt from the request limit, so that API resources can verify tokens under load.
     if (path === protocol.routes.jwks || path.startsWith('/.well-known/')) return this.#run(ctx, path);
     const leave = this.#admission.enter(ctx.req);
     if (leave === undefined) return this.#refuse(ctx, nothing);
@@ -168,7 +174,7 @@ class ServiceApp implements App {
     return this.#isOfProtocol(path) ? this.#runProtocol(ctx) : this.#extensionChain(ctx, nothing);
   }
 
-  /** Runs the oidc-provider to which the context of the request belongs, even if another one is current by now. */
+  /** Runs the oidc-provider to which the context of the request belongs, even if a newer oidc-provider is current now. */
   #runProtocol(ctx: Context): Promise<void> {
     const app = ctx.app as ProtocolApp['app'];
     const chain = this.#chains.get(app) ?? this.#chainOf(app);
@@ -192,7 +198,7 @@ function pathname(url: string): string {
 
 /** Returns the URL without the issuer's path; undefined when the URL is not below that path. */
 function pathBelow(mountPath: string, url: string): string | undefined {
-  // A request line may carry an absolute URL. Its host is ignored, as the header is. @see RFC 9112 §3.2.2
+  // A request line may carry an absolute URL. The host of the URL is ignored, as the header `Host` is. @see RFC 9112 §3.2.2
   const relative = url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '') || '/';
   if (mountPath === '') return relative;
   const metadata = `/.well-known/oauth-authorization-server${mountPath}`;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** A document that anybody may read from any origin, in the form in which it is sent. */
+/** A document that anybody may read from any origin, in the form in which the document is sent. */
 export interface Document {
   readonly text: string;
   /** Length of the text in UTF-8, in bytes. */
@@ -10,8 +10,7 @@ export interface Document {
 }
 
 /**
- * Answers without a Koa context. Returns false for conditional requests, except the most common kind; the caller answers these with a
- * context.
+ * Answers without a Koa context. Returns false for conditional requests, except the most common kind. These requests have to be answered with a context.
  */
 export function answerDocument(
   { method, headers }: IncomingMessage,

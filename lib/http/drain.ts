@@ -5,9 +5,9 @@ import type { Server as HttpsServer } from 'node:https';
 import { Server as NetServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Maximum milliseconds in which the process accepts the connections that wait in the kernel. */
+/** Maximum milliseconds in which the node accepts the connections that wait in the kernel. */
 const ACCEPT_MS = 1_000;
-/** Maximum milliseconds of a calm turn of the event loop: a turn so short that probably no connection has arrived since the process looked. */
+/** Maximum milliseconds of a calm turn of the event loop. A calm turn is so short that probably no connection has arrived since the last check. */
 const CALM_TURN_MS = 1;
 /** Milliseconds that a connection without a request stays, because its next request may be on its way. */
 const IDLE_MS = 2_000;
@@ -15,7 +15,7 @@ const IDLE_MS = 2_000;
 const LIMIT_MS = 10_000;
 /** Milliseconds between two checks of the connections. */
 const LOOK_MS = 100;
-/** The highest id of a stream. In `GOAWAY`, it says that every open stream is still answered. @see RFC 9113 §6.8 */
+/** The highest id of a stream. In `GOAWAY`, this id states that every open stream is still answered. @see RFC 9113 §6.8 */
 const LAST_STREAM = 2 ** 31 - 1;
 
 /** A server of Node: `node:http`, `node:https` or `node:http2`. */
@@ -69,7 +69,7 @@ export function createDrain(server: DrainableServer): () => Promise<void> {
     if (isDraining) closeAfter(answer);
   });
 
-  /** Accepts the connections that the kernel has taken and the process has not yet, because `close()` would reset them. */
+  /** Accepts the connections that the kernel has accepted and the node has not yet accepted, because `close()` would reset these connections. */
   async function acceptPending(): Promise<void> {
     const since = performance.now();
     await nextTurn();
@@ -83,9 +83,9 @@ export function createDrain(server: DrainableServer): () => Promise<void> {
   async function drain(): Promise<void> {
     await acceptPending();
     isDraining = true;
-    // `close()` of `node:http` would close idle connections as well, on which a request may be coming in.
+    // `close()` of `node:http` would also close idle connections, on which a request may be arriving.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-    // The port is closed by now. Clients open a new connection when theirs is closed, and this node must not get it.
+    // The port is closed now. Clients open a new connection when their connection is closed, and this node must not get the new connection.
     answers.forEach(closeAfter);
     sessions.forEach(leave);
     const since = performance.now();
@@ -104,7 +104,7 @@ export function createDrain(server: DrainableServer): () => Promise<void> {
   function closeIdle(): void {
     for (const session of sessions) if (!session.closed) session.close();
     if ('closeIdleConnections' in server) (server as HttpServer).closeIdleConnections();
-    // Browsers open connections before they need them. Node does not count those as idle.
+    // Browsers open connections before they need them. Node does not count these connections as idle.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   }
 
@@ -119,7 +119,7 @@ function closeAfter(answer: Answer): void {
   if (!answer.headersSent && 'shouldKeepAlive' in answer) answer.setHeader('Connection', 'close');
 }
 
-/** Tells the peer to open no other stream. Streams that are open or on their way are answered. */
+/** Notifies the peer to open no new stream. Streams that are open or on their way are answered. */
 function leave(session: ServerHttp2Session): void {
   if (!session.closed && !session.destroyed) session.goaway(0, LAST_STREAM);
 }

@@ -1,6 +1,6 @@
 /**
- * HTTP status and error code of the answer to an error that was thrown. Other rooms only write them in their formats: pages, problem
- * details and OAuth errors in `errors`, and the protocol's endpoints in `lib/oidc`.
+ * HTTP status and error code of the answer to an error that was thrown. Other files only write the answer in their formats: pages, problem details and
+ * OAuth errors in `errors`, and the protocol's endpoints in `lib/oidc`.
  */
 import { IdpError } from '../errors.js';
 
@@ -9,15 +9,15 @@ export interface ErrorAnswer {
   /** `error` of OAuth, `code` of problem details. */
   readonly code: string;
   readonly description: string;
-  /** Details of the caller's fault; empty where the fault is the service's. */
+  /** Details of a fault of the request; empty for a fault of the service. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** Seconds after which the caller may try again, where the error says so. */
+  /** Seconds after which the client may retry, if the error has this number. */
   readonly retryAfterSeconds?: unknown;
 }
 
 /**
- * Returns the answer to an error. An error of the service is answered as it is, up to status 499. An error of a library is answered as it
- * is if its `expose` says that its message is for callers. All other errors reveal nothing internal.
+ * Returns the answer to an error. An error of the service is answered unchanged, up to status 499. An error of a library is answered unchanged if its
+ * `expose` states that its message is for clients. All other answers reveal nothing internal.
  */
 export function answerTo(error: unknown): ErrorAnswer {
   if (error instanceof IdpError) return answerToOwn(error);

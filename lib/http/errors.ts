@@ -9,7 +9,7 @@ import { answerTo, type ErrorAnswer } from './error-answers.js';
 import { forgetUnstored, logFailure } from './failures.js';
 import { loggedPath, requestIdOf } from './requests/request-id.js';
 
-/** Seconds after which a caller may retry while a store is unavailable. */
+/** Seconds after which a client may retry while a store is unavailable. */
 const RETRY_AFTER_SECONDS = '2';
 
 interface ErrorHandlerOptions {
@@ -17,7 +17,7 @@ interface ErrorHandlerOptions {
   readonly logger: Logger;
   /** Returns whether the path is a page for users, not an endpoint for programs. */
   readonly isPage: (path: string) => boolean;
-  /** Returns the format of errors at a path, where the extension that answers it declares one. */
+  /** Returns the format of errors at a path, if the extension that answers the path declares a format. */
   readonly styleAt: (path: string) => Extension['errors'];
 }
 
@@ -52,7 +52,7 @@ export function createErrorHandler({ showPage, logger, isPage, styleAt }: ErrorH
     }
   };
 
-  /** A page may need the store that is unavailable. */
+  /** Shows a page, and returns whether that worked. A page may need the store that is unavailable. */
   async function isShown(ctx: Context, page: ProtocolPage): Promise<boolean> {
     try {
       await showPage(ctx, page);
@@ -73,7 +73,7 @@ const problemOf = ({ status, code, description, details }: ErrorAnswer): Readonl
   code,
 });
 
-/** A refusal with a challenge that names the accepted token. @see RFC 6750 §3 */
+/** Returns whether the error is a refusal with a challenge that names the accepted token. @see RFC 6750 §3 */
 const isOfBearer = (ctx: Context, error: unknown): boolean =>
   IdpError.is(error, 'insufficient_scope', 'invalid_request') && /^Bearer /.test(ctx.response.get('WWW-Authenticate'));
 

@@ -1,4 +1,4 @@
-/** Routes of extensions: each has one owner, and none is on a path that the protocol answers. */
+/** Routes of extensions: each route has one owner, and no route is on a path that the protocol answers. */
 import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import type { Extension } from '../contract/extension.js';
@@ -63,7 +63,7 @@ function routesOf({ name, routes }: Extension, context: ExtensionContext): Route
   return own;
 }
 
-/** Returns the router as an extension sees it. It has no plain route for POST, because such a route could forget the checks of a form. */
+/** Returns the router as an extension sees it. The router has no plain route for POST, because such a route could forget the checks of a form. */
 function routerOf(own: Router, context: ExtensionContext): ExtensionRouter {
   const adding =
     (method: 'delete' | 'get' | 'patch' | 'post' | 'put'): AddRoute =>

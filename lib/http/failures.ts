@@ -1,4 +1,4 @@
-/** Handling of a failed request in addition to its answer. It is the same whether the error handler or oidc-provider answers. */
+/** Handling of a failed request in addition to its answer. The handling is the same whether the error handler or oidc-provider answers. */
 import type { Context } from 'koa';
 import { isToldAlready } from '../errors.js';
 import type { Logger } from '../logger.js';
@@ -7,8 +7,8 @@ import { loggedPath, requestIdOf } from './requests/request-id.js';
 type Request = Pick<Context, 'method' | 'path' | 'remove'>;
 
 /**
- * Logs a failed request. A refusal is the caller's fault. A failure is the service's fault, and is logged as an error unless its cause was
- * logged where it was detected.
+ * Logs a failed request. A refusal is the fault of the request. A failure is the service's fault. A failure is logged as an error unless its cause was
+ * already logged when it was detected.
  */
 export function logFailure(
   logger: Logger,

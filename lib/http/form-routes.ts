@@ -9,7 +9,7 @@ import { redirectByGet } from './requests/posted-form.js';
 
 type FormContext = Pick<ExtensionContext, 'http' | 'impersonation' | 'records' | 'service'>;
 
-/** Adds the route of a form. The form is read before anything is looked up, so that a form that is sent twice is evaluated once. */
+/** Adds the route of a form. The form is read before anything is looked up. A form that is sent twice is therefore evaluated once. */
 export function addFormRoute<Opened>(
   router: Router,
   { http: { csrf }, impersonation: { inPerson } }: FormContext,

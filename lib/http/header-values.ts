@@ -1,13 +1,13 @@
 /**
- * Values of response headers that come from records, options or other services. Each header that takes such a value has its function here, which
- * encodes the value or leaves it out. `Location` needs none: Koa, and the `href` of a `URL`, encode it.
+ * Values of response headers that come from records, options or other services. For each header with such a value, this file has a function that encodes
+ * the value or leaves the value out. `Location` needs no function, because Koa, and the `href` of a `URL`, encode `Location`.
  */
 
 import { canParseUrl } from '../text/can-parse-url.js';
 import { isPlainHost } from '../text/plain-host.js';
 
 /**
- * Returns the Content-Security-Policy source that allows a URL. Undefined for a host that no policy can name: pages then load nothing from there.
+ * Returns the Content-Security-Policy source that allows a URL. Undefined for a host that no policy can name. Pages then load nothing from that host.
  * @param url an absolute URL, or a path of this origin
  * @see Content Security Policy Level 3 §2.3.1
  */

@@ -2,8 +2,13 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * Headers that answers of the service set themselves or rely on the absence of: for a frame that applications embed, pages in a pop-up,
- * answers that other origins may read, and documents that may be cached. The host decides about Strict-Transport-Security.
+ * Headers that answers of the service set themselves, or that must be absent from some answers:
+ * - answers in a frame that applications embed,
+ * - pages in a pop-up,
+ * - answers that other origins may read,
+ * - documents that may be cached.
+ *
+ * The host decides about Strict-Transport-Security.
  */
 export const ownHeaders = [
   'Access-Control-Allow-Credentials',
@@ -29,7 +34,7 @@ export const ownHeaders = [
 
 /** Removes the host's headers from an answer of the service. */
 export function removeOwnHeaders(res: ServerResponse): void {
-  // Without a host, there are no such headers.
+  // If there is no host app, no headers have been set.
   if (res.getHeaderNames().length === 0) return;
   for (const name of ownHeaders) res.removeHeader(name);
 }

@@ -8,8 +8,8 @@ import { unreadRequest } from './requests/unread-request.js';
 const urlOf = (req: IncomingMessage, fallback = req.url ?? '/'): string => (req as { originalUrl?: string }).originalUrl ?? fallback;
 
 /**
- * Returns Koa middleware for a host's app. The service uses a context of its own, so that the keys, proxies and parsers of the host do not
- * affect it. The answer is passed to the host's context, so that the host's middleware (compression, sessions, logs) works on it.
+ * Returns Koa middleware for a host's app. The service uses its own context, so that the cookie keys, proxies and parsers of the host do not affect the
+ * service. The answer is passed to the host's context, so that the host's middleware (compression, sessions, logs) works on the answer.
  */
 export const createMiddleware = (app: App): Middleware =>
   async function identityProvider(ctx, next) {
@@ -27,7 +27,7 @@ export const createMiddleware = (app: App): Middleware =>
     ctx.status = status;
   };
 
-/** Returns a listener for `node:http`. For hosts that pass `next`, it is middleware that passes requests for other paths on. */
+/** Returns a listener for `node:http`. If the host passes `next`, the listener is middleware that passes on requests for other paths. */
 export function createCallback(app: App) {
   const host = new Koa();
   // No host uses a context here, so only the context of the service is created.

@@ -1,9 +1,9 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createDrain } from './drain.js';
 
-/** Servers of the service itself. They are closed together. */
+/** Servers of the service itself. All servers are closed together. */
 export interface Servers {
-  /** Starts a server. Rejects when the port cannot be opened. */
+  /** Starts a server. Rejects if the port cannot be opened. */
   listen(port: number, host?: string): Promise<Server>;
   /** Drains all servers, as {@link createDrain} does. */
   close(): Promise<void>;

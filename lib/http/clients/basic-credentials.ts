@@ -4,7 +4,7 @@ import { decodeBase64 } from '../../text/decode.js';
 
 const pattern = /^basic ([A-Za-z0-9+/]*={0,2})$/i;
 
-/** The id and the secret as they were sent. OAuth form-encodes each of them before they are joined. @see RFC 6749 §2.3.1 */
+/** The id and the secret as they were sent. OAuth form-encodes the id and the secret before it joins them. @see RFC 6749 §2.3.1 */
 export interface BasicCredentials {
   readonly id: string;
   readonly secret: string;

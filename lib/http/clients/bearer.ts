@@ -1,11 +1,11 @@
-/** Routes behind an access token. @see RFC 6750, RFC 9449 §7, RFC 8705 §3 */
+/** Routes that require an access token. @see RFC 6750, RFC 9449 §7, RFC 8705 §3 */
 import type { Middleware } from 'koa';
 import type { AccessToken, BearerState, ReadAccessToken, ShownToken } from '../../contract/bearer.js';
 import type { Directory } from '../../directory/index.js';
 import { ConfigError, IdpError } from '../../errors.js';
 import { challenge } from '../header-values.js';
 
-/** Middleware that admits callers with a live access token for an API resource, with these scopes. */
+/** Returns middleware that requires a live access token for an API resource, with these scopes. */
 export type Bearer = (audience: string, ...scopes: readonly string[]) => Middleware<BearerState>;
 
 /** @see RFC 6750 §2.1, RFC 9449 §7.1 */
@@ -21,10 +21,10 @@ export interface Guarded {
 
 export interface BearerParts {
   readonly read: ReadAccessToken;
-  /** Algorithms by which clients may sign DPoP proofs; empty where DPoP is off. */
+  /** Returns the algorithms by which clients may sign DPoP proofs; empty if DPoP is off. */
   readonly proofAlgorithms: () => readonly string[];
   readonly directory: Pick<Directory, 'apiResources' | 'issuer'>;
-  /** Called with each guard that is created. */
+  /** Records each guard that is created. */
   readonly guard: (guarded: Omit<Guarded, 'extension'>) => void;
 }
 
@@ -61,7 +61,7 @@ export const createBearer =
 type Attributes = Readonly<Record<string, string>>;
 
 /**
- * Returns a challenge for each scheme that the guard accepts. The error is in the challenge of the scheme that the request used.
+ * Returns a challenge for each scheme that the guard accepts. The challenge of the scheme that the request used has the error.
  * @see RFC 9449 §7.1
  */
 function challenges(realm: string, algorithms: readonly string[], scheme: ShownToken['scheme'], attributes: Attributes): string[] {
@@ -75,10 +75,7 @@ function challenges(realm: string, algorithms: readonly string[], scheme: ShownT
 
 type ApiResource = Awaited<ReturnType<Directory['apiResources']['get']>>;
 
-/**
- * Returns why the routes of an API resource refuse an access token. The reason is for the log alone, because the caller gets only
- * `invalid_token`.
- */
+/** Returns why the routes of an API resource refuse an access token. The reason is only for the log, because the client gets only `invalid_token`. */
 function whyNot({ audiences, account }: AccessToken, audience: string, apiResource: ApiResource): string | undefined {
   if (!audiences.includes(audience)) return `for ${audiences.join(', ') || 'no API resource'}`;
   if (apiResource?.status !== 'active') return 'for a disabled API resource';

@@ -6,9 +6,8 @@ import type { Logger } from '../../logger.js';
 export type TrustProxy = number | ((request: IncomingMessage) => string);
 
 /**
- * Returns the address of the client, for throttling: the address of the connection, or the address that the outermost trusted proxy saw.
- * Each proxy appends to `X-Forwarded-For`, so the entries are counted from the right. Entries that the client wrote itself are never
- * reached.
+ * Returns the address of the client, for rate limits: the address of the connection, or the address that the outermost trusted proxy saw. Each proxy
+ * appends to `X-Forwarded-For`, so the entries are counted from the right. Entries that the client wrote itself are never reached.
  */
 export function createAddressOf(trust: TrustProxy, logger: Pick<Logger, 'warn'>): (request: IncomingMessage) => string {
   let isForwardingTold = false;
@@ -53,8 +52,8 @@ function normalAddress(text: string): string {
 }
 
 /**
- * Returns the key by which rate limits count a client: an IPv4 address, or the /64 of an IPv6 address, because a subscriber has at least
- * one /64.
+ * Returns the name by which rate limits count a client. The name is an IPv4 address, or the /64 of an IPv6 address, because a subscriber has at least one
+ * /64.
  * @see RFC 6177 §2
  * @example
  * ```ts
@@ -73,7 +72,7 @@ export function addressBlock(address: string): string {
 }
 
 /**
- * Returns the keys by which password hashing is queued: the address and the name of the request. One address or name cannot delay all
+ * Returns the names of the queues in which password hashing waits: the address and the user name of the request. One address or user name cannot delay all
  * others.
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 /**
- * Callers of an endpoint: their address, their secret, their bearer token.
+ * Authentication of callers at an endpoint, by their address, their secret or their bearer token.
  *
- * This file authenticates clients and API resources by their secret. `wrong-secrets` limits guesses of secrets.
+ * Clients and API resources authenticate by their secret here. `wrong-secrets` limits guesses of secrets.
  *
  * @see RFC 6749 §2.3.1
  */
@@ -25,10 +25,10 @@ interface Credentials {
 }
 
 /**
- * Middleware that authenticates a client or an API resource by its id and secret, from HTTP Basic or from a form that was read before. It
- * sets `ctx.state.caller`.
- * @throws IdpError `invalid_client`; `too_many_requests` over the limit of wrong secrets; `invalid_request` for credentials that are
- * malformed, in the query, or of two kinds.
+ * Creates middleware that authenticates a client or an API resource by its id and secret. Both come from HTTP Basic, or from a form that was read before.
+ * The middleware sets `ctx.state.caller`.
+ * @throws IdpError `invalid_client`; `too_many_requests` over the rate limit of wrong secrets; `invalid_request` for credentials that are malformed, in the
+ * query, or of two kinds.
  * @example
  * ```ts
  * import { answerJson, type CallerState, clientAuth, type Extension, form } from 'tenant-idp/extension';
@@ -67,7 +67,7 @@ export function clientAuth({ directory, service: { issuer }, limits: { countWron
 }
 
 function credentialsOf(ctx: Context): Credentials {
-  // URLs are written to logs.
+  // Credentials in the query are refused, because URLs are written to logs.
   for (const name of ['client_secret', 'client_assertion']) if (ctx.query[name] !== undefined) throw new IdpError('invalid_request');
   const { client_id: id, client_secret: secret } = parametersOf(ctx, ['client_id', 'client_secret'], [formOf(ctx)]);
   const { authorization } = ctx.headers;

@@ -1,4 +1,4 @@
-/** Faults of a proxy in front that a request shows. Each fault is logged once, with the received and the expected value. */
+/** Faults of a proxy in front of the service that a request shows. Each fault is logged once, with the received and the expected value. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../../logger.js';
 import { isPlainHost } from '../../text/plain-host.js';
@@ -6,9 +6,9 @@ import { loggedPath } from '../requests/request-id.js';
 
 export interface ProxyFaultsParts {
   readonly issuer: string;
-  /** The path of the issuer; empty without one. */
+  /** The path of the issuer; empty if the issuer has no path. */
   readonly mountPath: string;
-  /** Whether a route of the service has the path below the issuer. */
+  /** Returns whether a route of the service has the path below the issuer. */
   readonly isRoute: (path: string) => boolean;
   readonly logger: Pick<Logger, 'warn'>;
 }
@@ -55,7 +55,7 @@ export function createProxyFaults({ issuer, mountPath, isRoute, logger }: ProxyF
     {
       message: 'requests come without the path of the issuer, so nothing answers them',
       action: 'Let the proxy pass the path on as it came. In nginx, write proxy_pass without a path, not even a slash.',
-      // After the first request with the path, a request without it comes from a scanner.
+      // If a request with the mount path has arrived before, a request without the mount path comes from a scanner.
       expected: (path) => (!isPathRight && below(path) === undefined && isRoute(path) ? mountPath + path : undefined),
     },
     {
@@ -82,10 +82,10 @@ export function createProxyFaults({ issuer, mountPath, isRoute, logger }: ProxyF
           'requests come by https, and the issuer is an http URL, so browsers and clients are sent to http',
         );
       const forwarded = first(headers['x-forwarded-host']);
-      // Without a header of a proxy, and without TLS, the browser itself wrote the host.
+      // If there is no header of a proxy, and no TLS, the browser itself wrote the host.
       const host = forwarded ?? (protocol === 'http:' && headers['x-forwarded-for'] === undefined ? headers.host : undefined);
       if (host === undefined || host === ownHost || nameOf(host) === hostname) return;
-      // No text of a stranger reaches the log.
+      // A text from an unknown sender must not reach the log.
       if (host.length <= LONGEST_HOST && isPlainHost(host.toLowerCase()))
         logOnce(
           {

@@ -1,6 +1,6 @@
 /**
- * Rate limit for guesses of secrets of clients and API resources. A secret is compared first, so a right secret succeeds whatever other
- * callers tried.
+ * Rate limit for guesses of secrets of clients and API resources. The secret is compared before the rate limit is checked. A correct secret therefore
+ * succeeds even if others guessed too often.
  */
 import type { CountWrongSecret } from '../../contract/context/limits.js';
 import type { Limit } from '../../contract/limit.js';

@@ -1,7 +1,7 @@
 /**
- * Pages: markup, the headers that protect it, and the page at the issuer's root.
+ * Pages: markup, the headers that protect the markup, and the page at the issuer's root.
  *
- * This file has the templates. Their values are escaped unless they are themselves the result of a template.
+ * Templates of markup. The values of a template are escaped unless they are results of a template themselves.
  */
 import { canParseUrl } from '../../text/can-parse-url.js';
 
@@ -36,8 +36,8 @@ function render(child: Child): string {
 const ownOrigin = 'http://own.invalid';
 
 /**
- * Returns a URL that is safe to follow: an absolute http(s) URL without credentials, or a path, query or fragment of this origin. Returns
- * `#` for anything else (`javascript:`, `data:`, `//host`, `/\host`, white space that browsers drop …).
+ * Returns a URL that is safe to follow: an absolute http(s) URL without credentials, or a path, query or fragment of this origin. For any other text
+ * (`javascript:`, `data:`, `//host`, `/\host`, white space that browsers drop …), returns `#`.
  */
 export function safeUrl(value: string): string {
   const own = /^[/?#]/.test(value);
@@ -52,9 +52,9 @@ export function safeUrl(value: string): string {
 const opensUrlAttribute = /\s(?:href|src|action|formaction)=["']$/i;
 
 /**
- * Template tag for markup. It escapes every value for text and for quoted attributes. A value that fills `href`, `src`, `action` or
- * `formaction` passes `safeUrl` first. Arrays render their elements; `false`, `null` and `undefined` render nothing. Never put values in
- * unquoted attributes, or in the bodies of script and style elements.
+ * Returns markup: a template tag. The tag escapes every value for text and for quoted attributes. A value that fills `href`, `src`, `action` or
+ * `formaction` passes `safeUrl` first. Arrays render their elements; `false`, `null` and `undefined` render nothing. Never put values in unquoted
+ * attributes, or in the bodies of script and style elements.
  * @example
  * ```ts
  * import { html } from 'tenant-idp/extension';

@@ -2,15 +2,15 @@
 import { createHash } from 'node:crypto';
 import { policySource } from '../header-values.js';
 
-/** Sources that a page may load: its inline style and script by hash, images by address, frames by origin. */
+/** Sources that a page may load: the page's inline style and script by hash, images by address, frames by origin. */
 export interface PagePolicy {
   /** CSP sources of the inline styles, as `hashSource` gives them. */
   readonly styles: readonly string[];
-  /** CSP source of the inline script; absent: no script runs. */
+  /** CSP source of the inline script. If absent, no script runs. */
   readonly script?: string;
   /** https URLs, or paths of this origin. @default none */
   readonly images?: readonly string[];
-  /** URLs of frames. Their origins are allowed. Absent: none. */
+  /** URLs of frames, whose origins are allowed. If absent, no frame is allowed. */
   readonly frames?: readonly string[];
 }
 
@@ -49,7 +49,7 @@ function contentSecurityPolicy({ styles, script, images = [], frames = [] }: Pag
 }
 
 /**
- * Returns the headers for a page of the issuer. HSTS is among them only where the issuer is https.
+ * Returns the headers for a page of the issuer. HSTS is among the headers only if the issuer is https.
  * @example
  * ```ts
  * import { type Extension, hashSource, html, pageHeaders } from 'tenant-idp/extension';

@@ -1,4 +1,4 @@
-/** Page that the service's own server answers at `/` in development. */
+/** Page that the service's own server shows at `/` in development. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import Koa from 'koa';
@@ -24,7 +24,7 @@ export interface WelcomeOptions {
 export const isWelcome = ({ method, url = '' }: IncomingMessage): boolean =>
   (method === 'GET' || method === 'HEAD') && url.split('?', 1)[0] === '/';
 
-/** Middleware that shows the page for every request. */
+/** Creates middleware that shows the page for every request. */
 export function createWelcome({ issuer, authorization, clients, showPage }: WelcomeOptions): RequestListener {
   const host = new Koa();
   host.use(async (ctx) => {
@@ -40,9 +40,7 @@ export function createWelcome({ issuer, authorization, clients, showPage }: Welc
   return host.callback();
 }
 
-/**
- * Returns an authorization request as the client would send it. The client will refuse the response, because it did not send the request.
- */
+/** Returns an authorization request as the client would send it. The client will refuse the response, because the client did not send the request. */
 function beginning(endpoint: string, { id, allowedScopes = [], metadata = {} }: WelcomeClient): { signIn?: string } {
   const { redirect_uris: uris } = metadata;
   const [redirectUri] = Array.isArray(uris) ? (uris as unknown[]) : [];

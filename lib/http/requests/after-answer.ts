@@ -4,8 +4,8 @@ import type { Context } from 'koa';
 const MOST_MS = 200;
 
 /**
- * Does work a moment after the answer was sent. Work that takes longer for one name than for another then shows neither in the time of this
- * answer nor in the time of the next. The work is lost if the process ends before.
+ * Does work a moment after the answer was sent. The work may take longer for one name than for another. The delay hides this difference from the time of
+ * this answer and of the next answer. The work is lost if the service stops before.
  * @example
  * ```ts
  * import { afterAnswer, type Extension } from 'tenant-idp/extension';

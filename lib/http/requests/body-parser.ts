@@ -8,13 +8,13 @@ export interface BodyFormat {
   readonly limit: string;
   /** Reads a body, even an empty one. @throws errors that are passed to `onError` */
   readonly parse: (body: Buffer) => object;
-  /** Throws the error that the caller gets. */
+  /** Throws the error that the client gets. */
   readonly onError: (error: unknown) => never;
 }
 
 /**
- * Returns a reader of bodies. The first body loads the parser, because its packages take a tenth of the start time of a service, which may
- * never get a body.
+ * Returns a reader of bodies. The first body loads the parser. The packages of the parser take a tenth of the start time of a service, which may never get
+ * a body.
  */
 export function createBodyParser({ types, limit, parse, onError }: BodyFormat): Middleware {
   let read: Middleware | undefined;
@@ -25,7 +25,7 @@ export function createBodyParser({ types, limit, parse, onError }: BodyFormat): 
     }
     if (ctx.request.body !== undefined) return next();
     nameCoding(ctx.req);
-    // The function is kept, not the promise, so that the next body tries again where loading failed.
+    // The function is stored, not the promise, so that the next body tries again if loading failed.
     if (!read) {
       const { default: create } = await import('koa-bodyparser');
       // One character for each byte, because the library would silently repair bytes that are not UTF-8.
@@ -45,11 +45,11 @@ export function createBodyParser({ types, limit, parse, onError }: BodyFormat): 
   };
 }
 
-/** Whether the headers announce no body. For HTTP/2, `unreadRequest` adds such a header. @see RFC 9112 §6.3 */
+/** Returns whether the headers announce no body. For HTTP/2, `unreadRequest` adds such a header. @see RFC 9112 §6.3 */
 const isWithoutBody = ({ headers }: IncomingMessage): boolean =>
   headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
 
-/** Codings of bodies, by each of their names. The limit of a body holds for the decoded bytes. @see RFC 9110 §8.4.1 */
+/** Codings of bodies, by each of their names. The maximum size of a body holds for the decoded bytes. @see RFC 9110 §8.4.1 */
 const codings: ReadonlyMap<string, string> = new Map([
   ['', 'identity'],
   ['identity', 'identity'],

@@ -8,10 +8,10 @@ const spaced = /^([!-~]+)(?: [ \t]+|\t[ \t]*)/;
 const ascii = /^[!-~]*$/;
 
 /**
- * Refuses a query that a decoder would repair, and credentials that a program in front may read differently. Leaves one space after the
+ * Refuses a query that a decoder would repair, and credentials that a program in front of the service may read differently. Leaves one space after the
  * scheme of credentials, because oidc-provider accepts no other form.
  * @see RFC 9110 §11.4
- * @throws Error with status 400 that says what to do
+ * @throws Error with status 400 that states what to do
  */
 export const refuseBroken: Middleware = (ctx, next) => {
   const { querystring, req } = ctx;

@@ -1,4 +1,7 @@
-/** Detection of browsers that send no cookies, because cookies are blocked or cannot be stored. No sign-in and no form works there, so a page says why. */
+/**
+ * Detection of browsers that send no cookies, because cookies are blocked or cannot be stored. No sign-in and no form works in such a browser, so a page
+ * states the reason.
+ */
 import type { Context } from 'koa';
 import type { ProtocolPage, ShowPage } from '../../contract/pages/protocol-page.js';
 import type { Logger } from '../../logger.js';
@@ -15,11 +18,11 @@ interface CookieCheckParts {
 
 export interface CookieCheck {
   /**
-   * Returns whether a form of a page of the service came without any cookie. Forms that other sites post do not count, because they never
-   * have cookies.
+   * Returns whether a form of a page of the service came without any cookie. Forms that other sites post do not count, because such forms never have
+   * cookies.
    */
   isFormWithout(ctx: Context): boolean;
-  /** Returns whether a request has no cookie of the service. The first request of a browser has none. */
+  /** Returns whether a request has no cookie of the service. The first request of a browser has no cookie. */
   isWithout(ctx: Pick<Context, 'headers'>): boolean;
   /** Shows the page about missing cookies. */
   show(ctx: Context, more?: Omit<Extract<ProtocolPage, { readonly page: 'no-cookies' }>, 'page'>): Promise<void>;

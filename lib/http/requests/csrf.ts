@@ -16,7 +16,7 @@ interface Browsers {
 }
 
 /**
- * Returns whether the browser says that a page of another site sent the request.
+ * Returns whether the browser states that a page of another site sent the request.
  * @param origin of the service
  * @see Fetch Metadata Request Headers §2.3
  */

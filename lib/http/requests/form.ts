@@ -1,8 +1,7 @@
 /**
  * Requests: forms, JSON, parameters, methods, CSRF tokens and request ids.
  *
- * This file reads a posted form. `parameters` returns the parameters of a request, and `json-guard` checks a body and an answer against a
- * schema.
+ * Reader of posted forms. `parameters` returns the parameters of a request. `json-guard` checks a body and an answer against a schema.
  */
 import { parse } from 'node:querystring';
 import type { Context, Middleware } from 'koa';
@@ -25,14 +24,14 @@ export const readForm = createBodyParser({
   },
   onError(error) {
     const { status = 400, expose } = error as { readonly status?: number; readonly expose?: boolean };
-    // Errors without `expose` are not written for callers, for example those of a failed decompression. @see RFC 9110 §8.4
+    // Errors without `expose` are not written for clients, for example an error of a failed decompression. @see RFC 9110 §8.4
     throw expose === undefined ? undecodable(status, 'the body cannot be decoded') : error;
   },
 });
 
 /**
- * Middleware that reads a posted form of at most 56 kB. `parametersOf` returns its parameters. If the browser sends a form with a `csrf`
- * token twice within a minute, the form is evaluated once. The second request gets the answer to the first, so no later step runs for it.
+ * Reads a posted form of at most 56 kB, as middleware. `parametersOf` returns the parameters of the form. If the browser sends a form with a `csrf` token
+ * twice within a minute, the form is evaluated once. The second request gets the answer to the first request, so no later step runs for the second request.
  * @throws Error with status 413 for a form that is too long, 400 for a form that cannot be decoded.
  * @example
  * ```ts
@@ -59,9 +58,9 @@ const undecodable = (status: number, message: string): Error => Object.assign(ne
 const LONGEST_FIELD = 1024;
 
 /**
- * Returns a text field of a form that {@link form} read. The text is empty when the field is missing, repeated, or longer than `longest`
- * characters, so that callers parse no longer text.
- * @param longest maximum characters. Set it for a field that holds more than somebody types. @default 1024
+ * Returns a text field of a form that {@link form} read. The text is empty if the field is missing, repeated, or longer than `longest` characters, so that
+ * code never parses a longer text.
+ * @param longest maximum characters. Set `longest` for a field that holds more than a user types. @default 1024
  * @example
  * ```ts
  * import { type Extension, form, formField } from 'tenant-idp/extension';
@@ -82,7 +81,7 @@ export function formField(ctx: Context, name: string, longest = LONGEST_FIELD): 
 }
 
 /**
- * Returns the text that somebody typed or pasted into a field, cleaned as `cleanText` does: without invisible characters, and without spaces at both ends.
+ * Returns the text that a user typed or pasted into a field, cleaned as `cleanText` does: without invisible characters, and without spaces at both ends.
  * Read passwords and hidden fields with {@link formField}, which changes nothing.
  * @example
  * ```ts

@@ -10,9 +10,9 @@ import { createBodyParser } from './body-parser.js';
 
 /** Schemas of the body and the answer of a route, in TypeBox. */
 export interface JsonShape<In extends TSchema, Out extends TSchema> {
-  /** Schema of the body. Absent: no body is read. */
+  /** Schema of the body. If absent, no body is read. */
   readonly body?: In;
-  /** Schema of the answer. Absent: the answer is 204 without a body. */
+  /** Schema of the answer. If absent, the answer is 204 without a body. */
   readonly answer?: Out;
   /** @default 200, or 204 without an answer */
   readonly status?: number;
@@ -20,8 +20,10 @@ export interface JsonShape<In extends TSchema, Out extends TSchema> {
 
 /**
  * Returns a function that reads a JSON body: an object or a list.
- * @throws IdpError `unsupported_media_type`; `invalid_request` for a body that is not JSON; `invalid_record` for a member whose name
- * changes prototypes; Error with status 413 for a body over the limit.
+ * @throws IdpError `unsupported_media_type`
+ * @throws IdpError `invalid_request` for a body that is not JSON
+ * @throws IdpError `invalid_record` for a member whose name changes prototypes
+ * @throws Error with status 413 for a body over the maximum size.
  * @example
  * ```ts
  * import { createJsonReader, type Extension } from 'tenant-idp/extension';
@@ -76,8 +78,8 @@ function parseJson(body: Buffer): object {
 }
 
 /**
- * Returns the path of a member that would change the prototype of an object into which code copies it. The search does not recurse, because
- * a body may be nested deeper than the stack.
+ * Returns the path of a member that would change the prototype of an object into which code copies the member. The search does not recurse, because a body
+ * may be nested deeper than the stack.
  */
 function prototypeIn(value: object): string | undefined {
   const open: { readonly path: string; readonly value: object }[] = [{ path: '', value }];
@@ -97,11 +99,14 @@ function prototypeIn(value: object): string | undefined {
 const read = createJsonReader(56);
 
 /**
- * Middleware that checks the body before the route runs, and the answer before it is sent. An answer that does not match its schema becomes
- * 500, so that no undeclared member of a record leaves the service.
- * @throws IdpError `unsupported_media_type`; `invalid_request` for a body that is not JSON; `invalid_record` with `details.path` (a JSON
- * pointer) and `details.expected` of the first problem, and the first twenty problems in `details.problems`, never with the value; Error
- * with status 413 for more than 56 kB. ConfigError `invalid_options`, immediately, for a schema with an unregistered format.
+ * Creates middleware that checks the body before the route runs, and the answer before it is sent. An answer that does not match its schema
+ * becomes 500, so that no undeclared member of a record leaves the service.
+ * @throws IdpError `unsupported_media_type`
+ * @throws IdpError `invalid_request` for a body that is not JSON
+ * @throws IdpError `invalid_record` for a body that does not match its schema. `details.path` (a JSON pointer) and `details.expected` are of the
+ * first problem. `details.problems` has the first twenty problems. The value is never in the details.
+ * @throws Error with status 413 for more than 56 kB
+ * @throws ConfigError `invalid_options`, immediately, for a schema with an unregistered format.
  * @example
  * ```ts
  * import { type Extension, json, Type } from 'tenant-idp/extension';

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 
 /**
- * Answers JSON with a strong validator, and 304 to a caller that has this version. `ctx.fresh` does not fit, because it is for caches. It
- * answers in full to `Cache-Control: no-cache`, which `fetch` sends with every condition that the caller sets.
+ * Answers JSON with a strong validator, and 304 to a client that has this version. `ctx.fresh` does not fit, because `ctx.fresh` is for caches. For
+ * `Cache-Control: no-cache`, `ctx.fresh` answers in full, and `fetch` sends this header with every condition that the client sets.
  * @see RFC 9110 §8.8.3, §13.1.2
  * @example
  * ```ts

@@ -39,7 +39,7 @@ export function protocolMethods(routes: Readonly<Record<string, string>>): Metho
   };
 }
 
-/** Middleware that answers 405 to a method that the path does not accept, instead of 404. @see RFC 9110 §15.5.6 */
+/** Creates middleware that answers 405 instead of 404 to a method that the path does not accept. @see RFC 9110 §15.5.6 */
 export const methodNotAllowed = (methodsOf: MethodsOf): Middleware =>
   function methodNotAllowed(ctx, next) {
     const allowed = methodsOf(ctx.path) ?? [];
@@ -51,7 +51,7 @@ async function answerUnanswered(ctx: Context, next: Next, allowed: readonly stri
   await next();
   if (ctx.status !== 404 || ctx.body !== undefined) return;
   ctx.set('Allow', allowed.join(', '));
-  // An OPTIONS request that is not a preflight. @see RFC 9110 §9.3.7
+  // The request is an OPTIONS request that is not a preflight. @see RFC 9110 §9.3.7
   if (allowed.includes(ctx.method)) {
     ctx.status = 204;
     return;

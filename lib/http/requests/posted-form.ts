@@ -20,7 +20,7 @@ export async function postedForm(ctx: Context, readForm: Middleware, time: KeptF
 
 /**
  * Redirects the browser by GET, as the answer to a form.
- * @param url that the caller trusts.
+ * @param url that the extension trusts.
  * @example
  * ```ts
  * import { type Extension, redirectByGet } from 'tenant-idp/extension';

@@ -1,10 +1,10 @@
 /**
- * Forms that are sent twice, such as by a button that is pressed twice. The second submission gets the answer to the first.
+ * Forms that are sent twice, such as by a button that is pressed twice. The second submission gets the answer to the first submission.
  *
- * The token of a form identifies the form. The form and its content identify a submission, so other content in the same form is another
- * submission. The first submission takes a turn in the store that all nodes share. For a minute, a second one in the same browser waits for
- * the first, or gets its answer. An attempt that failed with 5xx gives its turn back, so that a retry is evaluated. The content is kept
- * only as a keyed hash. The answer is kept encrypted, and only the browser and the sign-in of the first submission get it.
+ * The token of a form identifies the form. The form and its content identify a submission. Other content in the same form is therefore another submission.
+ * The first submission takes a turn in the store that all nodes share. For a minute, a second submission in the same browser waits for the first
+ * submission, or gets its answer. An attempt that failed with 5xx gives its turn back, so that a retry is evaluated. The content is stored only as a keyed
+ * hash. The answer is stored encrypted. Only the browser and the sign-in of the first submission get the answer.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -22,7 +22,7 @@ import { requestIdOf } from './request-id.js';
 export const ANSWER_KEPT_SECONDS = 60;
 /** Seconds that a submission may take. After that time, its node counts as dead, and the form can be sent again. */
 const TURN_SECONDS = 20;
-/** Milliseconds that a second submission waits for the first. */
+/** Milliseconds that a second submission waits for the first submission. */
 const WAIT_MS = 10_000;
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [20, 250];
 /** Maximum attempts to take the turn of a form in one update, so that many concurrent submissions do not slow each other down. */
@@ -34,7 +34,7 @@ interface Answer {
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   /** Lines of `Set-Cookie`. */
   readonly cookies: readonly string[];
-  /** Deflated, base64. */
+  /** Body of the answer, deflated, in base64. */
   readonly body: string;
 }
 
@@ -61,7 +61,10 @@ interface FormRecord {
 export interface SignInsOfForms {
   /** Returns a name of the browser's sign-in and its state; the empty text without a usable sign-in. */
   readonly state: (ctx: Context) => Promise<string>;
-  /** Whether the form belongs to a sign-in that has ended since. The first answer then leads nowhere, and the page of the form says how to continue. */
+  /**
+   * Returns whether the form belongs to a sign-in that has ended since. The first answer then leads nowhere, and the page of the form shows how to
+   * continue.
+   */
   readonly isOver: (ctx: Context) => Promise<boolean>;
 }
 
@@ -85,7 +88,7 @@ export interface RepeatedFormsParts extends FormIds {
 /** Middleware that runs between the reading of a form and its evaluation. */
 export type RepeatedForms = Middleware;
 
-/** Member of `ctx.state` that the app sets. Each route that reads its form with `form` uses the middleware in it. */
+/** Member of `ctx.state` that the app sets. Each route that reads its form with `form` uses the middleware in this member. */
 export interface FormState {
   repeatedForms?: RepeatedForms;
   /** Whether the browser sent this form with the same content within the last minute, and the answer was a redirect. */
@@ -97,7 +100,8 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
   return async function answerOnce(ctx, next) {
     const { csrf } = (ctx.request.body ?? {}) as { readonly csrf?: unknown };
     if (typeof csrf !== 'string') return next();
-    // Without cookies, every token is invalid. This page says why, in place of the form's own page about an invalid token.
+    // If the browser sends no cookies, every token is invalid. The page about cookies states the reason, in place of the form's own page about an invalid
+    // token.
     if (cookieCheck.isFormWithout(ctx)) return cookieCheck.show(ctx);
     const form = formOf(ctx, csrf);
     if (form === undefined) return next();
@@ -136,7 +140,7 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
   };
 }
 
-/** Runs something that needs the store. Undefined if it fails: the form is then evaluated without a record. */
+/** Runs a step that needs the store. Returns undefined if the step fails. The form is then evaluated without a record. */
 async function attempt<T>({ logger }: RepeatedFormsParts, ctx: Context, run: () => Promise<T>): Promise<T | undefined> {
   try {
     return await run();
@@ -146,7 +150,10 @@ async function attempt<T>({ logger }: RepeatedFormsParts, ctx: Context, run: () 
   }
 }
 
-/** Takes the turn for a submission, or waits for the answer of the same submission and returns its record. Undefined if the wait takes too long. */
+/**
+ * Takes the turn for a submission, or waits for the answer of the same submission and returns the record of that submission. Undefined if the wait takes
+ * too long.
+ */
 async function takeTurn(parts: RepeatedFormsParts, ctx: Context, id: string, mine: FormRecord & { readonly by: string }, now: string) {
   const end = performance.now() + WAIT_MS;
   const isFirst = (stored: FormRecord | undefined): boolean =>
@@ -162,7 +169,7 @@ async function takeTurn(parts: RepeatedFormsParts, ctx: Context, id: string, min
   for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
     tries = 0;
     const record = (await parts.records.update(id, change, { lifetimeSeconds: TURN_SECONDS })) as FormRecord | undefined;
-    // Submissions with other content took the turn at each attempt. This one is evaluated without a turn.
+    // Submissions with other content took the turn at each attempt. The submission of this request is evaluated without a turn.
     if (record === undefined || record.content !== mine.content) return mine;
     if (record.by === mine.by || record.answer) return record;
     if (performance.now() >= end) return undefined;
@@ -196,7 +203,7 @@ async function ownerOf(
   return { before, ...present({ after: after === before ? undefined : after, session }) };
 }
 
-/** Whether the sign-in of the browser is still the one before or after the answer. */
+/** Returns whether the sign-in of the browser is the sign-in before or after the answer. */
 function isFor({ hash, sessionCookie }: RepeatedFormsParts, ctx: Context, { answer, owner }: FormRecord, now: string): boolean {
   if (!answer || !owner) return false;
   if (now === owner.before || now === owner.after) return true;
@@ -212,7 +219,7 @@ const linesOf = (headers: Readonly<Record<string, unknown>>): readonly string[] 
 
 /**
  * Returns the answer in its stored form; undefined for an answer that is too long, or not text.
- * @param already headers that were set before the form was evaluated. They are not part of the answer.
+ * @param already headers that were set before the form was evaluated. These headers are not part of the answer.
  */
 function answerOf({ status, body, response }: Context, already: Answer['headers']): Answer | undefined {
   const isNone = body === undefined || body === null;

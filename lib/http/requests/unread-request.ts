@@ -1,13 +1,13 @@
 import { IncomingMessage } from 'node:http';
 import { stringify } from 'node:querystring';
 
-/** Members that body parsers set: parsers of Koa on `ctx.request`, others on the request itself. */
+/** Members that body parsers set. Parsers of Koa set them on `ctx.request`, other parsers on the request itself. */
 interface ReadBody {
   readonly body?: unknown;
   readonly rawBody?: unknown;
 }
 
-/** Returns the request as it was before a parser of the host read its body; the same request when no parser did. */
+/** Returns the request as it was before a parser of the host read its body. Returns the same request if no parser read the body. */
 export function unreadRequest(req: IncomingMessage, ...parsed: readonly ReadBody[]): IncomingMessage {
   announceBody(req);
   if (req.readable) return req;
