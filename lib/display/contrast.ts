@@ -1,8 +1,8 @@
 /**
  * Display: the languages of the pages (`locales`), and colours that can be read.
  *
- * This file computes how readable colours (`#rrggbb`) are on one another. An accent colour is checked when it is written: in an option, a tenant, a client.
- * The pages use shades of it that can be read in each colour scheme.
+ * Readability of colours (`#rrggbb`) on one another. An accent colour is checked when it is written: in an option, a tenant, a client. The pages use shades
+ * of the accent colour that can be read in each colour scheme.
  */
 
 type Rgb = readonly [red: number, green: number, blue: number];
@@ -28,7 +28,7 @@ function luminance(color: string): number {
 }
 
 /**
- * 1 to 21.
+ * Returns the contrast of two colours, 1 to 21.
  * @see WCAG 2.2, contrast ratio
  * @example
  * ```ts
@@ -43,8 +43,8 @@ export function contrastRatio(one: string, other: string): number {
 }
 
 /**
- * A colour on the way to another.
- * @param share of the way, 0 to 1.
+ * Returns a colour between two colours.
+ * @param share of the way from `color` to `toward`, 0 to 1.
  * @example
  * ```ts
  * import { mixed } from 'tenant-idp/extension';
@@ -59,7 +59,7 @@ export function mixed(color: string, toward: string, share: number): string {
 }
 
 /**
- * The nearest shade of the colour, on its way to `toward`, that has the ratio on the surface.
+ * Returns the shade of the colour, nearest to it in the direction of `toward`, that has the ratio on the surface.
  * @example
  * ```ts
  * import { shadeOn } from 'tenant-idp/extension';
@@ -75,7 +75,10 @@ export function shadeOn(surface: string, color: string, toward: string, ratio: n
   return toward;
 }
 
-/** Returns the expected form of an accent, on which white text, and links in it on white, can be read. Undefined for a valid accent. */
+/**
+ * Returns the expected form of an accent colour. White text on the accent, and links in the accent colour on white, have to be readable. Undefined for a
+ * valid accent.
+ */
 export function expectedAccent(color: string): string | undefined {
   const ratio = contrastRatio(color, white);
   if (ratio >= READABLE) return undefined;

@@ -1,4 +1,4 @@
-/** Selects the language of the pages for a person. */
+/** Selects the language of the pages for a user. */
 import { type Locale, locales } from './locales.js';
 
 const aliases: ReadonlyMap<string, Locale> = new Map([
@@ -29,7 +29,7 @@ function acceptedTags(header: string): string[] {
     .map(({ tag }) => tag);
 }
 
-/** Sources of a person's language. Absent sources are unknown. */
+/** Sources of a user's language. Absent sources are unknown. */
 export interface LanguageSources {
   /** Space-separated language tags, most preferred first. @see OpenID Connect Core §3.1.2.1 */
   readonly uiLocales?: string | undefined;
@@ -38,7 +38,7 @@ export interface LanguageSources {
 }
 
 /**
- * The first of the languages in the order of the sources; undefined when none of them is wanted.
+ * Returns the first available language in the order of the sources; undefined if no source names an available language.
  * @param available languages of the service: `locales` of the context.
  * @example
  * ```ts

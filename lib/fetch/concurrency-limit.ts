@@ -2,9 +2,9 @@ import { deadlineAfter, leave } from '../times/free-time.js';
 
 /** Limits concurrent work. Other calls wait in the order of their arrival, and only for a limited time. */
 export interface ConcurrencyLimit {
-  /** @throws Error if too many calls wait, or if this one waited `patienceMs`. Time counts only while this process is free. */
+  /** @throws Error if too many calls wait, or if this call waited `patienceMs`. Time counts only while this node is free. */
   run<T>(patienceMs: number, work: () => Promise<T>): Promise<T>;
-  /** Whether nothing runs or waits. */
+  /** Returns whether no call runs or waits. */
   isIdle(): boolean;
 }
 

@@ -3,20 +3,20 @@ import { isIP } from 'node:net';
 import { canParseUrl } from '../text/can-parse-url.js';
 import { isPublicAddress } from './public-address.js';
 
-/** Whether the operator allows the host of a URL by the option `outgoing.allowHosts`. */
+/** Returns a function that checks whether the operator allows the host of a URL by the option `outgoing.allowHosts`. */
 export function createAllowedHosts(allowHosts: readonly string[]): (url: URL) => boolean {
   const allowed = new Set(allowHosts.map((host) => host.toLowerCase()));
   return ({ hostname, port, protocol }) =>
     allowed.has(hostname) || allowed.has(`${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`);
 }
 
-/** Whether the host of a URL is an address outside the Internet. The URL parser has normalised the spelling of the address. */
+/** Returns whether the host of a URL is an address outside the Internet. The URL parser has normalised the spelling of the address. */
 export function isPrivateLiteral({ hostname }: URL): boolean {
   const address = hostname.replace(/^\[|\]$/g, '');
   return isIP(address) !== 0 && !isPublicAddress(address);
 }
 
-/** Returns what a URL should be instead, if the service may not call it; otherwise undefined. See `http.fetchProblem` of the extension context. */
+/** Returns what a URL should be instead, if the service may not call the URL; otherwise undefined. See `http.fetchProblem` of the extension context. */
 export type FetchProblem = (url: string) => string | undefined;
 
 export function createFetchProblem(options: { readonly allowHosts: readonly string[]; readonly production: boolean }): FetchProblem {

@@ -1,8 +1,8 @@
 /**
- * Requests to addresses that others chose: logout URIs, request URIs, key sets. Nothing inside the operator's network is reached by them.
+ * Requests to addresses that others chose: logout URIs, request URIs, key sets. Such requests reach nothing inside the operator's network.
  *
- * Names are looked up apart from the threads that hash passwords (`name-lookups`), and only addresses of the Internet are called (`public-address`).
- * `remote-documents` reads a document once, however many strangers ask for it, and lets few reads run at a time (`concurrency-limit`).
+ * Names are looked up without the threads that hash passwords (`name-lookups`). Only addresses of the Internet are called (`public-address`).
+ * `remote-documents` reads a document once, even if many clients need the document. `concurrency-limit` allows few reads at the same time.
  */
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -17,11 +17,11 @@ export interface GuardedRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   /**
-   * Maximum milliseconds of the whole call, with the name look-up and the body. Time counts only while this process is free to read an answer, so that a
-   * busy or stopped process does not mistake a healthy server for a slow one.
+   * Maximum milliseconds of the whole call, including the name look-up and the body. Time counts only while this node is free to read an answer. Otherwise
+   * a busy or stopped node would mistake a healthy server for a slow server.
    */
   readonly timeoutMs: number;
-  /** Maximum bytes of the body, as sent. With `0`, the body is not read, and the answer is its status and headers. */
+  /** Maximum bytes of the body, as sent. With `0`, the body is not read, and the answer has only the status and the headers. */
   readonly maxBytes: number;
   /** Whether this machine may be called, also over http: for development. @default false */
   readonly allowLoopback?: boolean;
@@ -37,7 +37,7 @@ export interface GuardedResponse {
 
 /**
  * Calls a URL that another party chose: https at public addresses, or a host that the operator allows. Redirects are not followed.
- * @throws Error with the reason that there is no answer: not allowed, too slow, too large, unreachable.
+ * @throws Error with the reason for a missing answer: not allowed, too slow, too large, unreachable.
  */
 export type GuardedFetch = (url: string | URL, request: GuardedRequest) => Promise<GuardedResponse>;
 
@@ -64,7 +64,7 @@ export function createGuardedFetch(
       };
       const request = send(url, {
         method,
-        // A new connection, because an open one was checked for another caller.
+        // Opens a new connection, because an open connection was checked for another call.
         agent: false,
         headers: {
           ...headers,

@@ -9,9 +9,9 @@ import type { LookupFunction } from 'node:net';
 import { isPublicAddress } from './public-address.js';
 
 export interface NameLookups {
-  /** For names that other parties chose: only public addresses, from DNS alone. The connection goes to the address that was checked. */
+  /** Look-ups of names that other parties chose: only public addresses, from DNS alone. The connection goes to the address that was checked. */
   readonly lookupPublic: LookupFunction;
-  /** For names that the operator allows: as the system resolves them, with its hosts file. One name at a time. */
+  /** Look-ups of names that the operator allows: as the system resolves names, with the hosts file of the system. One name is looked up at a time. */
   readonly lookupAllowed: LookupFunction;
 }
 

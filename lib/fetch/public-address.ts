@@ -1,4 +1,4 @@
-/** Public addresses of the Internet, as opposed to those of private networks. */
+/** Public addresses of the Internet, as opposed to addresses of private networks. */
 import { BlockList, isIP } from 'node:net';
 
 /** Addresses that are not globally reachable. @see IANA IPv4 and IPv6 Special-Purpose Address Registries, RFC 6890 */
@@ -32,11 +32,11 @@ for (const [network, prefix] of [
 ] as const)
   special.addSubnet(network, prefix, 'ipv6');
 
-/** Addresses that IANA has allocated so far. Mapped, translated, local and multicast addresses are outside. @see RFC 4291 §2.4 */
+/** Addresses that IANA has allocated so far. Mapped, translated, local and multicast addresses are not among them. @see RFC 4291 §2.4 */
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 
-/** Whether an address is public, and not one of a private network. */
+/** Returns whether an address is public, and not an address of a private network. */
 export function isPublicAddress(address: string): boolean {
   // A zone names an interface of this machine. @see RFC 4007 §11
   if (address.includes('%')) return false;

@@ -1,6 +1,6 @@
 /**
- * Documents at URLs that clients registered: request objects, key sets, sector identifiers. Strangers can cause reads as often as they like. So a URL is
- * read once at a time, not for a minute after a failure, and the number of concurrent reads is limited.
+ * Documents at URLs that clients registered: request objects, key sets, sector identifiers. Unknown senders can cause reads as often as they like. A URL is
+ * therefore read once at a time, and is not read for a minute after a failure. The number of concurrent reads is limited.
  */
 import { LRUCache } from 'lru-cache';
 import { nodeTime } from '../times/node-time.js';
@@ -15,7 +15,7 @@ const MAX_WAITING = 256;
 const MAX_WAITING_FOR_URL = 32;
 
 export interface DocumentReader<T> {
-  /** Returns the document. Concurrent calls share one read. @throws the error of the read, or of `take`; the same error for a minute. */
+  /** Returns the document. Concurrent calls share one read. @throws the error of the read, or of `take`. The same error is thrown for a minute. */
   read(url: string): Promise<T>;
   /** Reads the document for this call alone, after running reads of the URL. @throws as {@link read} does. */
   readAnew(url: string): Promise<T>;

@@ -1,8 +1,8 @@
 /**
- * Parts that extensions add to the service, made of their contexts.
+ * Parts that extensions add to the service, created from the contexts of extensions.
  *
- * The directory and the protocol are created before the contexts, and need these parts while they answer requests. So each part is made on first use, and
- * an error says so if a part is needed too early.
+ * The directory and the protocol are created before the contexts, and need these parts while they answer requests. Each part is therefore created on first
+ * use. If a part is needed too early, an error states this.
  */
 import { withAdditions } from '../contract/assembly/added-configuration.js';
 import {
@@ -38,7 +38,7 @@ export function createAdditions(extensions: readonly Extension[]) {
   const showPage: ShowPage = (ctx, page) => pages()(ctx, page);
   const writeLetter: WriteLetter = (letter, look) => letters()(letter, look);
   return {
-    /** Gives the contexts, and makes the parts that every service has. @throws the errors of extensions. */
+    /** Gives the contexts, and creates the parts that every service has. @throws the errors of extensions. */
     giveContexts(given: ContextOf): void {
       contexts.give(given);
       pages();
@@ -51,7 +51,7 @@ export function createAdditions(extensions: readonly Extension[]) {
     /** The admin API as an API resource. */
     ownApi: once(() => adminApiOf(operations())),
     participants: byExtension(extensions, contextOf, 'logoutParticipant'),
-    /** Rules of extensions for the impersonations that each began, by extension. */
+    /** Rules of extensions for impersonations, by the extension that began the impersonation. */
     impersonationsOf,
     impersonationRules: impersonationRulesOf(impersonationsOf),
     endImpersonationAt: endImpersonationAtOf(extensions, contextOf),
@@ -65,7 +65,7 @@ export function createAdditions(extensions: readonly Extension[]) {
   };
 }
 
-/** Makes a value on first use. */
+/** Creates a value on first use. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

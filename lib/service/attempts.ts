@@ -5,9 +5,9 @@ import { UnavailableError } from '../errors.js';
 import { hashedKey } from '../store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore } from '../store/artifact-store.js';
 
-/** Milliseconds between two attempts to reach the store. They double up to the longest. */
+/** Milliseconds between two attempts to reach the store. The milliseconds double with each attempt, up to the longest. */
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [100, 5000];
-/** Maximum count that one counter gets back after an outage, because it is unknown whether a call that failed was counted. */
+/** Maximum count that one counter gets back after an outage. The number is limited, because it is unknown whether a call that failed was counted. */
 const MOST_OF_ONE = 10;
 /** Maximum number of counters that wait for the store. */
 const MOST_COUNTERS = 1000;
@@ -26,15 +26,15 @@ export interface SharedAttempts {
 }
 
 /**
- * Counts attempts. An attempt that fails because the store is unavailable does not count: once the store answers again, the counter gets back what may have been
- * counted. A counter never falls below 0, so an outage cannot save up attempts.
+ * Counts attempts. An attempt that fails because the store is unavailable does not count. After the store answers again, the counter gets back what may
+ * have been counted. A counter never falls below 0, so an outage cannot save up attempts.
  */
 export function createAttempts(artifacts: Pick<ArtifactStore, 'hit'>): SharedAttempts {
   const owed = new Map<ArtifactKey, Owed>();
   const stop = new AbortController();
   let settling: Promise<void> | undefined;
 
-  /** Waits until the store answers, and gives back what is owed. A call that fails here may have been counted, so it is not repeated. */
+  /** Waits until the store answers, and gives back what is owed. A call that fails here is not repeated, because the store may have counted the call. */
   async function settle(): Promise<void> {
     for (let pause = FIRST_PAUSE_MS; owed.size > 0; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       await sleep(pause, undefined, { ref: false, signal: stop.signal });

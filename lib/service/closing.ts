@@ -3,7 +3,7 @@ import type { Awaitable } from '../awaitable.js';
 /** Steps that undo what a start has opened. */
 export interface Closing {
   add(close: () => Awaitable<void>): void;
-  /** Runs each step once, the last one first. */
+  /** Runs each step once, the last step first. */
   close(): Promise<void>;
 }
 

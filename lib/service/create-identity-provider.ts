@@ -1,8 +1,10 @@
 /**
  * Composition of a service: options in, a running identity provider out, in five phases.
  *
- * A phase is a file of `phases/`; it takes the phases before it, and returns what it made. Beside them are the parts that several phases use: `settings`
- * are the options and extensions, `additions` what extensions add, `extension-context`, `extension-data` and `extension-work` what extensions get.
+ * A phase is a file of `phases/`. A phase takes the phases before it, and returns what it created. Other files have the parts that several phases use:
+ * - `settings`: the options and extensions,
+ * - `additions`: what extensions add,
+ * - `extension-context`, `extension-data` and `extension-work`: what extensions get.
  */
 import { cibaFor, introspectScopesFor } from '../../extensions/index.js';
 import { StoreAwayError, UnavailableError } from '../errors.js';
@@ -16,7 +18,7 @@ import { start } from './phases/start.js';
 import { type OpenStores, openStores } from './phases/stores.js';
 import { readSettings } from './settings.js';
 
-/** The five phases. `on-first-use` loads this file, and documents the factory. */
+/** Creates an identity provider in five phases. `on-first-use` loads this file, and documents the factory. */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
   const settings = await readSettings(input);
   const stores = await openStores(settings);

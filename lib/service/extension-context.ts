@@ -1,4 +1,4 @@
-/** Contexts of extensions: everything that an extension may touch. */
+/** Contexts of extensions: all parts of the service that an extension may use. */
 import type { ClaimResolver } from '../claims/resolver.js';
 import { namedLimits } from '../contract/attempt-limits.js';
 import type { ExtensionHttp } from '../contract/context/http.js';
@@ -52,7 +52,7 @@ interface SharedContext extends Omit<ExtensionContext, 'limits'> {
   readonly limits: Omit<ExtensionLimits, 'limit'>;
 }
 
-/** Returns the contexts of all extensions. They differ only in parts with the extension's name. */
+/** Returns the contexts of all extensions. The contexts differ only in parts with the extension's name. */
 export function createExtensionContexts(parts: ExtensionContextParts): ContextOf {
   const { options, protocol, directory, extensions } = parts;
   const { signIn, sessions, impersonation, claims } = protocol;
@@ -89,8 +89,8 @@ export function createExtensionContexts(parts: ExtensionContextParts): ContextOf
 }
 
 /**
- * Returns the context of an extension, made of the shared parts. Purposes and sectors have to begin with the extension's name, and its counters get the
- * name as a prefix. So neither another extension nor the service can have the same.
+ * Returns the context of an extension, created from the shared parts. Purposes and sectors have to begin with the extension's name, and counters get the
+ * name as a prefix. No other extension, and not the service, can therefore have the same purpose, sector or counter.
  */
 function ownContext(extension: string, shared: SharedContext): ExtensionContext {
   /** @throws TypeError */
@@ -149,6 +149,8 @@ function pagesOf({ protocol, directory, claims, extensions, showPage, brandingOf
   };
 }
 
-/** Returns the algorithms of the keys that the host gave. Without any, the service makes one key of each. */
+/**
+ * Returns the algorithms of the signing keys that the host gave. If the host gave no signing keys, the service creates one signing key of each algorithm.
+ */
 const algorithmsOf = ({ signing }: ResolvedOptions['keys']): readonly string[] =>
   signing ? [...new Set(signing.map(signingAlgorithm))] : ['RS256', 'ES256'];

@@ -68,7 +68,7 @@ interface RecordsParts {
 export const createFormAnswers = (parts: Pick<RecordsParts, 'artifacts' | 'now' | 'sealer'>, lifetimeSeconds: number) =>
   createExtensionArtifacts({ ...parts, isCutOff: async () => false }, { name: 'forms.answers', lifetimeSeconds });
 
-/** The group `records` of the context. */
+/** Creates the group `records` of the context. */
 export function createRecords(parts: RecordsParts): ExtensionRecords {
   const { extensions, rows, artifacts, now, sealer, directory } = parts;
   const isCutOff = async (oid: string, actedAt: Date): Promise<boolean> => {

@@ -18,7 +18,7 @@ import type { HealthProblem } from '../store/outages/health.js';
 import type { Sealer } from '../store/sealer.js';
 import { withTimeLimit } from '../times/time-limit.js';
 
-/** Milliseconds in which a job has to end when the service closes: more than a call of a URL takes. */
+/** Milliseconds in which a job has to end when the service closes. A call of a URL takes less. */
 const GRACE_MS = 12_000;
 /** Maximum milliseconds of an extension's `health`. */
 const HEALTH_MS = 2_000;
@@ -35,7 +35,7 @@ export interface ExtensionWorkParts {
 }
 
 export interface RunningWork extends Pick<ExtensionWork, 'deliver' | 'emit'>, Pick<ExtensionKeys, 'seal'> {
-  /** Starts the extensions, then their work. @throws ConfigError, or the error of an extension. Extensions that were started are closed then. */
+  /** Starts the extensions, then their work. @throws ConfigError, or the error of an extension. Extensions that were started are then closed. */
   start(contextOf: ContextOf): Promise<void>;
   problems(): Promise<readonly HealthProblem[]>;
   /** Ends jobs, then the extensions. */
@@ -165,7 +165,7 @@ async function problemsOf({ name, health }: Extension, context: ExtensionContext
   }
 }
 
-/** Rounds of a job, on one node at a time. */
+/** Creates the rounds of a job, on one node at a time. */
 function roundsOf(job: Job, { artifacts, node, logger }: ExtensionWorkParts): Rounds {
   const { name, intervalSeconds, atOnce = 1 } = job;
   const every = intervalSeconds * 1000;

@@ -1,4 +1,4 @@
-/** The host's mail for extensions, with its limit, its time-out and its look. */
+/** The host's mail for extensions, with its rate limit, its time-out and its look. */
 import type { ExtensionPages } from '../contract/context/pages.js';
 import type { Limit } from '../contract/limit.js';
 import type { Mail, WriteLetter } from '../contract/pages/letter.js';
@@ -12,7 +12,7 @@ import { withTimeLimit } from '../times/time-limit.js';
 const TIMEOUT_MS = 30_000;
 
 interface MailParts extends Pick<ExtensionPages, 'brandingOf'> {
-  /** Limit of mails to one address. */
+  /** Rate limit of mails to one address. */
   readonly limit: Limit;
   readonly most: number;
   readonly options: MailOptions;
@@ -24,7 +24,7 @@ export function createMail({ options, write, limit, most, brandingOf, logger }: 
   return {
     async send(letter) {
       const { to, kind, tid, clientId } = letter;
-      // A stored address may be older than the rule. Without this, the delivery would be retried in vain.
+      // A stored address may be older than the rule. If this check were missing, the delivery would be retried in vain.
       if (!isEmailAddress(to)) return logger.warn({ kind, tid }, 'a mail was not sent, because the record has no valid e-mail address');
       const counted = await limit.attempt(comparedAddress(to));
       if (counted.isOver) {

@@ -1,4 +1,7 @@
-/** The factory of the package. Its first call loads the service, because an import for errors, types or claim sets should not load it. */
+/**
+ * The factory of the package. The first call of the factory loads the service, because an import for errors, types or claim sets should not load the
+ * service.
+ */
 
 import type { IdentityProviderOptions } from '../options/options.js';
 import type { IdentityProvider } from './identity-provider.js';

@@ -16,7 +16,7 @@ import { findProblems } from './configuration-problems.js';
 export interface Settings {
   readonly options: ResolvedOptions;
   readonly logger: Logger;
-  /** Standard extensions, then those of the options. */
+  /** Standard extensions, followed by the extensions of the options. */
   readonly extensions: readonly Extension[];
   readonly additions: Additions;
   readonly claimSets: readonly ClaimSet[];
@@ -45,7 +45,7 @@ export async function readSettings(input: IdentityProviderOptions): Promise<Sett
   };
 }
 
-/** A secret that lasts as long as the process. */
+/** Returns a secret that lasts until the service stops. */
 export const throwawaySecret = (): string => randomBytes(32).toString('base64url');
 
 function logNotices(given: ResolvedOptions, { issuer, subjectSalt }: ResolvedOptions, logger: Logger): void {

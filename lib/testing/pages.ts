@@ -21,7 +21,7 @@ const textOf = (markup: string): string =>
 /** Returns the heading of a page; the empty text without a heading. */
 export const titleOf = ({ body }: Pick<ReadPage, 'body'>): string => textOf(/<h1\b[^>]*>([\s\S]*?)<\/h1>/.exec(body)?.[1] ?? '');
 
-/** Returns what a page says is wrong, of the whole form and of fields. */
+/** Returns the problems that a page shows, of the whole form and of fields. */
 export const problemsOf = ({ body }: Pick<ReadPage, 'body'>): readonly string[] =>
   [...body.matchAll(/<(div class="alert"|p class="field-problem")[^>]*>([\s\S]*?)<\/(?:div|p)>/g)].map(([, , markup = '']) =>
     textOf(markup),

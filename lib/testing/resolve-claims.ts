@@ -1,7 +1,7 @@
 /**
  * Tests of a host's own claim plugins and extensions, without a server.
  *
- * The resolver that answers tokens and userinfo calls the plugin here too.
+ * The plugin is called by the same resolver that answers tokens and userinfo.
  */
 import { randomUUID } from 'node:crypto';
 import type { ClaimMapping, ClaimRecords, ClaimSet, ClaimSubject, ClaimTarget } from '../claims/contract.js';
@@ -9,7 +9,7 @@ import { createClaimResolver } from '../claims/resolver.js';
 import type { Logger } from '../logger.js';
 import type { Group, Person, PersonWithUser, Subsidiary, Tenant, User } from '../store/records/records.js';
 
-/** Input for the plugin. Required members that are left out are made up; optional ones stay absent. */
+/** Input for the plugin. Required members that are left out get example values. Optional members stay absent. */
 export interface ClaimsRequest extends Partial<Pick<ClaimSubject, 'client' | 'login' | 'pseudonym'>> {
   readonly person?: Partial<Omit<Person, 'user'>> & { readonly user?: Partial<User> };
   readonly tenant?: Partial<Tenant>;
@@ -32,9 +32,9 @@ export interface ClaimsRequest extends Partial<Pick<ClaimSubject, 'client' | 'lo
 }
 
 /**
- * The claims that a plugin gives, computed by the resolver of the service: with its checks, time-outs and `onError`.
- * @throws ConfigError for a plugin that the service would refuse at start; UnavailableError `claims_unavailable` when it fails and has
- * `onError: 'fail'`.
+ * Returns the claims of a plugin, computed by the resolver of the service, with the resolver's checks, time-outs and `onError`.
+ * @throws ConfigError for a plugin that the service would refuse at its start
+ * @throws UnavailableError `claims_unavailable` if the plugin fails and has `onError: 'fail'`.
  * @example
  * ```ts
  * import { defineClaims } from 'tenant-idp';

@@ -9,7 +9,7 @@ export interface TestSignIn {
     readonly id: string;
     /** Secret of the client. Absent for a public client. */
     readonly secret?: string;
-    /** A registered redirect URI. Nothing has to answer there. @default the first redirect URI of the client */
+    /** A registered redirect URI. No program has to answer at this URI. @default the first redirect URI of the client */
     readonly redirectUri?: string;
   };
   readonly user: { readonly userName: string; readonly password: string };
@@ -100,7 +100,7 @@ async function codeOf(url: string, redirectUri: string, { userName, password }: 
     const { action, fields } = hasForm(answer) ? formOf(answer) : { action: '', fields: {} };
     const typed = Object.entries(given).filter(([name]) => name in fields || (name === 'decision' && asksConsent(answer)));
     const names = typed.map(([name]) => name).join();
-    // The same form again means that the page refused the input.
+    // If the page shows the same form again, the page refused the input.
     if (names === '' || names === asked) break;
     asked = names;
     answer = await browser.submit(action, { ...fields, ...Object.fromEntries(typed) });

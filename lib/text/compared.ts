@@ -1,10 +1,11 @@
-/** Comparison of texts: two texts that look the same to people have the same form for comparison. */
+/** Comparison of texts. Two texts that look the same to a reader have the same form for comparison. */
 import { domainToASCII } from 'node:url';
 import { withoutUnseen } from './kinds.js';
 import { normalForm } from './normal-form.js';
 
 /**
- * Returns a name in its form for comparison: without invisible characters, case, width and spaces at both ends, and with one space for each run of white space.
+ * Returns a name in its form for comparison. Invisible characters, case, width and spaces at both ends are ignored. Each run of white space becomes one
+ * space.
  * @see Unicode Standard Annex #15 (NFKC), Unicode Standard Annex #44 (White_Space)
  */
 export const comparedText = (text: string): string =>
@@ -32,8 +33,8 @@ export function comparedAddress(text: string): string {
 }
 
 /**
- * Returns whether mail to both addresses goes to the same mailbox. Domains are compared without case, in their own script or in ASCII. Letters with marks may
- * be one character or several. The case of the part before `@` counts, because the mail server of the domain decides what it means.
+ * Returns whether mail to both addresses goes to the same mailbox. Domains are compared without case, in their own script or in ASCII. Letters with marks
+ * may be one character or several characters. The case of the part before `@` counts, because the mail server of the domain decides what the case means.
  * @see RFC 5321 §2.4, RFC 6532 §3.1
  */
 export const isSameAddress = (one: string | undefined, other: string | undefined): boolean =>
@@ -48,8 +49,8 @@ function mailboxOf(address: string): string {
 const LONGEST_DOMAIN = 253;
 
 /**
- * Returns the forms by which a user name is looked up, best first. If a user's name was written before invisible characters and the number of spaces were
- * ignored, and now equals another name, the user is found by the former form.
+ * Returns the forms by which a user name is looked up, best first. An older user name may have been written before invisible characters and the number of
+ * spaces were ignored. If such a name now equals another name, the user is found by the former form.
  */
 export function comparedUserNames(text: string): readonly string[] {
   const [former, now] = [folded(text), comparedAddress(text)];

@@ -1,4 +1,7 @@
-/** Decoders that refuse what they cannot read. The decoders of Node repair it: a byte that is not UTF-8 becomes U+FFFD, and a lone `%` stays. */
+/**
+ * Decoders that refuse input that they cannot read. The decoders of Node.js repair such input: a byte that is not UTF-8 becomes U+FFFD, and a lone `%`
+ * stays.
+ */
 import { isUtf8 } from 'node:buffer';
 
 /** Returns the text, without a byte order mark. Undefined for bytes that are not UTF-8. @see RFC 3629 §3 */

@@ -1,4 +1,4 @@
-/** E-mail addresses: the one rule for every place that takes one. */
+/** E-mail addresses: the one rule for every place that accepts an address. */
 import { isIPv4, isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { normalForm } from './normal-form.js';
@@ -12,12 +12,12 @@ const LONGEST_LABEL = 63;
 const dotAtom = /^(?!\p{M})[\w!#$%&'*+/=?^`{|}~\p{L}\p{M}\p{N}-]+(?:\.(?!\p{M})[\w!#$%&'*+/=?^`{|}~\p{L}\p{M}\p{N}-]+)*$/u;
 /** Labels with dots between them. @see RFC 5321 §2.3.5, RFC 5890 §2.3.2.1 */
 const labels = /^(?![\p{M}-])[\p{L}\p{M}\p{N}-]+(?<!-)(?:\.(?![\p{M}-])[\p{L}\p{M}\p{N}-]+(?<!-))*$/u;
-/** Invisible letters and marks. With these, two texts that look the same would be two addresses. */
+/** Invisible letters and marks. If they were allowed, two texts that look the same would be two addresses. */
 const unseen = /\p{Default_Ignorable_Code_Point}/u;
 
 /**
- * Returns whether the text is one e-mail address: a dot-atom, `@`, and a domain or an address literal. A domain is of ASCII or of any script, and may
- * be one label. Quoted local parts, comments and names beside the address are refused, because programs that send mail read them in different ways.
+ * Returns whether the text is one e-mail address: a dot-atom, `@`, and a domain or an address literal. A domain is of ASCII or of any script, and may be
+ * one label. Quoted local parts, comments, and names in addition to the address are refused, because programs that send mail read them in different ways.
  * @example
  * ```ts
  * import { isEmailAddress } from 'tenant-idp/extension';
@@ -34,7 +34,9 @@ export function isEmailAddress(text: string): boolean {
   return domain.startsWith('[') ? isLiteral(domain) : isDomain(domain);
 }
 
-/** The pattern must hold in normal form too, because some letters become signs and spaces there. */
+/**
+ * Returns whether the text matches the pattern. The pattern must also match in normal form, because some letters become signs and spaces in normal form.
+ */
 const isWritten = (text: string, pattern: RegExp): boolean =>
   pattern.test(text) && !unseen.test(text) && pattern.test(normalForm(text, 'NFKC'));
 
@@ -42,7 +44,7 @@ function isDomain(domain: string): boolean {
   if (!isWritten(domain, labels)) return false;
   const ascii = domainToASCII(domain);
   const parts = ascii.split('.');
-  // An IPv4 address is not a domain. It must be written as a literal.
+  // An IPv4 address is not a domain, and must be written as a literal.
   return ascii !== '' && !/^\d+$/.test(parts.at(-1) ?? '') && parts.every((label) => label !== '' && label.length <= LONGEST_LABEL);
 }
 

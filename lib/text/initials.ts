@@ -1,13 +1,16 @@
 import { normalForm } from './normal-form.js';
 
-/** Segmenter for letters as people count them. An emoji of several characters, or a letter with its marks, is one letter. @see Unicode Standard Annex #29 §3 */
+/**
+ * Segmenter for letters as a reader counts them. An emoji of several characters, or a letter with its marks, is one letter. @see Unicode Standard Annex #29
+ * §3
+ */
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
 /** Maximum UTF-16 code units of a letter. The family emoji with skin tones has 27. */
 const LONGEST = 40;
 
 /**
- * Returns the first letter of a name, as a capital if its script has them. Empty for an empty name.
+ * Returns the first letter of a name, as a capital if the script of the letter has capitals. Empty for an empty name.
  * @example
  * ```ts
  * import { initialOf } from 'tenant-idp/extension';

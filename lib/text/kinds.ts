@@ -1,8 +1,8 @@
 /**
  * Kinds of text: the characters that each kind refuses, removes and keeps.
  *
- * If a program writes a text, the error names the first refused character (`textProblem`). Texts that people type, and claims of other services, are cleaned
- * (`cleanText`), because people cannot see these characters and so cannot correct them.
+ * If a program writes a text, the error names the first refused character (`textProblem`). Texts that users type, and claims of other services, are cleaned
+ * (`cleanText`), because users cannot see these characters and so cannot correct them.
  *
  * Passwords, secrets and values that are returned unchanged (`state`, custom parameters, RelayState) have no kind.
  */
@@ -10,6 +10,7 @@ import { isEmailAddress } from './email-address.js';
 import { normalForm } from './normal-form.js';
 
 /**
+ * Kind of a text:
  * - `personName`: given name, surname
  * - `userName`: the name that a user signs in with
  * - `address`: an e-mail address
@@ -19,8 +20,8 @@ import { normalForm } from './normal-form.js';
 export type TextKind = 'personName' | 'userName' | 'address' | 'line' | 'text';
 
 /**
- * Characters that are not text: controls, separators of lines and paragraphs, halves of characters, noncharacters, and the two characters that replace an
- * unreadable byte (U+FFFD) or an object (U+FFFC).
+ * Characters that are not text: controls, separators of lines and paragraphs, halves of characters, noncharacters, and two replacement characters. U+FFFD
+ * replaces an unreadable byte, and U+FFFC replaces an object.
  */
 const noText = '\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Noncharacter_Code_Point}\\ufffc\\ufffd';
 /** Visible characters of the general category Cf: signs that stand before digits, or frame them. @see Unicode Standard §9.2 */
@@ -28,8 +29,8 @@ const seen = '\\u0600-\\u0605\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u{110bd}\\u{11
 /** Invisible characters: format characters, fillers, tags, variation selectors, and the Braille pattern without dots. */
 const unseen = `(?:(?![${seen}])[\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800])`;
 /**
- * Invisible characters that change the shape of their neighbours. Persian and Indic scripts, emoji, and names in Han script need them, so they are kept after a
- * character.
+ * Invisible characters that change the shape of their neighbours. The characters are kept after another character, because Persian and Indic scripts,
+ * emoji, and names in Han script need them.
  */
 const shaping = '\\u200c\\u200d\\p{Variation_Selector}';
 const otherSpace = '(?! )\\p{Zs}';
@@ -43,7 +44,7 @@ const ofLine = `[${noText}]|${unseenInNames}|${misplaced}`;
 const refused: Readonly<Record<TextKind, RegExp>> = {
   personName: new RegExp(ofLine, 'u'),
   line: new RegExp(ofLine, 'u'),
-  // People type a user name at other keyboards, so private-use characters and other spaces than U+0020 are refused.
+  // Users type a user name at other keyboards, so private-use characters and other spaces than U+0020 are refused.
   userName: new RegExp(`[${noText}\\p{Co}]|${unseen}|${otherSpace}`, 'u'),
   address: new RegExp(`[${noText}\\p{Co}\\p{Z}]|${unseen}`, 'u'),
   // U+2800 is the space of Braille.
@@ -58,12 +59,12 @@ const ascii = /^[ -~]*$/;
 export interface TextProblem {
   /** The code point in the notation of Unicode: `U+202E`. */
   readonly character: string;
-  /** Its place: 1 for the first character. */
+  /** Position of the character: 1 for the first character. */
   readonly position: number;
 }
 
 /**
- * Returns the first character that the kind refuses. Undefined if there is none.
+ * Returns the first character that the kind refuses. Undefined if there is no such character.
  * @example
  * ```ts
  * import { textProblem } from 'tenant-idp/extension';
@@ -98,13 +99,13 @@ export const withoutUnseen = (text: string): string => (ascii.test(text) ? text 
 
 const spaces = /[\p{Z}\p{Cc}]+/gu;
 const lineSpaces = /(?!\n)[\p{Z}\p{Cc}]/gu;
-/** Characters that cleaning removes. U+FFFD is kept, so that the text is refused and the person types the letter that was lost. */
+/** Characters that cleaning removes. U+FFFD is kept, so that the text is refused and the user types the letter that was lost. */
 const dropped = (kind: TextKind): RegExp => new RegExp(`(?!\\ufffd)(?:${refused[kind].source})`, 'gu');
 const drops = { personName: dropped('personName'), line: dropped('line'), userName: dropped('userName'), text: dropped('text') };
 
 /**
- * Returns a text that somebody typed or another service sent, without invisible characters, with one space for each run of spaces, and without spaces at both
- * ends.
+ * Returns a text that a user typed or another service sent, without invisible characters. Each run of spaces becomes one space. Spaces at both ends are
+ * removed.
  * @example
  * ```ts
  * import { cleanText, type Context, formField } from 'tenant-idp/extension';

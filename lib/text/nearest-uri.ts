@@ -36,7 +36,7 @@ function differencesOf(one: string, other: string): Differences {
   return [one.toLowerCase() === other.toLowerCase() ? 'upper and lower case' : 'the spelling'];
 }
 
-/** Largest number of parts in which a URI differs from the one that was probably meant. */
+/** Maximum number of parts in which a URI may differ from the URI that was probably meant. */
 const MOST_DIFFERENCES = 2;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Returns the member of a record that somebody names, or undefined. Members that all objects inherit, such as `constructor`, do not count. Use it wherever the
- * name comes from outside: from a form, a query, a claim or a setting.
+ * Returns the member of a record that a name from outside selects; undefined if there is no such member. Members that all objects inherit, such as
+ * `constructor`, do not count. Use this function wherever the name comes from outside: from a form, a query, a claim or a setting.
  * @example
  * ```ts
  * import { formField, ownMember } from 'tenant-idp/extension';

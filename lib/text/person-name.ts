@@ -1,4 +1,4 @@
-/** Names of a person as pages, lists, claims and mails show them. Neither name is required, and a blank name is none. */
+/** Names of a person as pages, lists, claims and mails show them. No name is required, and a blank name counts as no name. */
 import { isBlank } from './kinds.js';
 
 /** The names that a person may have. */
@@ -7,14 +7,14 @@ export interface PersonNames {
   readonly familyName?: string | undefined;
 }
 
-/** A person's names, and what pages show without them. */
+/** A person's names, and what pages show for a person without a name. */
 export interface NamedPerson extends PersonNames {
   readonly email?: string | undefined;
   readonly user?: { readonly userName: string } | undefined;
 }
 
 /**
- * Returns whether a text names somebody.
+ * Returns whether a text is a name that is not blank.
  * @example
  * ```ts
  * import { isName } from 'tenant-idp/extension';
@@ -25,7 +25,7 @@ export interface NamedPerson extends PersonNames {
 export const isName = (text: unknown): text is string => typeof text === 'string' && !isBlank(text);
 
 /**
- * Returns the given name, a space and the surname, or the only one of them that the person has. Undefined without both.
+ * Returns the given name, a space and the surname, or only the name that the person has. Undefined for a person who has neither name.
  * @example
  * ```ts
  * import { fullName } from 'tenant-idp/extension';
@@ -40,7 +40,8 @@ export function fullName({ givenName, familyName }: PersonNames): string | undef
 }
 
 /**
- * Returns the name that pages show and lists sort by: the full name, else the user name, else the address. Empty for a person who has none of them.
+ * Returns the name that pages show and lists sort by: the full name, else the user name, else the address. Empty for a person who has no name, user name or
+ * address.
  * @example
  * ```ts
  * import { shownName } from 'tenant-idp/extension';

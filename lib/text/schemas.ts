@@ -1,4 +1,4 @@
-/** Schemas of texts, with the kind that a text has. */
+/** Schemas of texts, with the kind of each text. */
 import { Kind, type TProperties, Type, TypeRegistry } from '@sinclair/typebox';
 import { isEmailAddress, LONGEST_ADDRESS } from './email-address.js';
 import type { TextKind } from './kinds.js';
@@ -25,21 +25,22 @@ const textOf = (kind: TextKind, maxLength: number, description?: string) =>
  * ```
  */
 export const line = (maxLength = 200, description?: string) => textOf('line', maxLength, description);
-/** A given name or a surname. A blank name counts as none, so it is not an error. */
+/** Returns the schema of a given name or a surname. A blank name counts as no name, so a blank name is not an error. */
 export const personName = () => textOf('personName', 200);
-/** A text of another service or of the caller's own, which is compared and handed back byte by byte. */
+/** Returns the schema of a text of another service or of the caller. The text is compared and returned byte by byte. */
 export const opaqueText = (maxLength: number) =>
   Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$', [TEXT_KIND]: 'opaque' });
-/** Characters of a user name, at most. */
+/** Maximum characters of a user name. */
 export const USER_NAME_LENGTH = 256;
 export const userNameText = () => textOf('userName', USER_NAME_LENGTH);
 
-/** The kind of schema for an e-mail address. It is no typebox format, because the host may have registered another format under the same name. */
+/** The kind of schema for an e-mail address. The kind is not a typebox format, because the host may have registered another format under the same name. */
 export const ADDRESS = 'e-mail address';
 TypeRegistry.Set(ADDRESS, (_schema, value) => typeof value === 'string' && isEmailAddress(value));
 export const email = () => Type.Unsafe<string>({ [Kind]: ADDRESS, type: 'string', format: 'idn-email', maxLength: LONGEST_ADDRESS });
 /**
- * A language, with a script, a region and one variant at most. `Intl` takes every such tag, and throws for others when a mail is written.
+ * Returns the schema of a language tag, with at most a script, a region and one variant. `Intl` accepts every such tag. For other tags, `Intl` throws when
+ * a mail is written.
  * @see RFC 5646 §2.1
  */
 export const languageTag = () =>
@@ -48,15 +49,15 @@ export const languageTag = () =>
       '^(?:[A-Za-z]{2,3}|[A-Za-z]{5,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))?$',
   });
 export const strings = (maxItems?: number) => Type.Array(Type.String(), maxItems === undefined ? {} : { maxItems });
-/** Names that travel in tokens and forms. @see RFC 6749 §3.3, Appendix A.1 */
+/** Returns the schema of names that are sent in tokens and forms. @see RFC 6749 §3.3, Appendix A.1 */
 export const token = (beginning = '') => Type.String({ minLength: 1, maxLength: 200, pattern: `^${beginning}[!#-\\[\\]-~]+$` });
-/** The characters of a client secret. @see RFC 6749 Appendix A.2 */
+/** Returns the schema of a client secret. @see RFC 6749 Appendix A.2 */
 export const secretText = (minLength = 1) => Type.String({ minLength, maxLength: 512, pattern: '^[ -~]+$' });
-/** The address of an image that pages may load: an https URL, or a path of the issuer's origin. */
+/** Returns the schema of the address of an image that pages may load: an https URL, or a path of the issuer's origin. */
 export const pageImage = () => Type.String({ pattern: '^(https://[^/@\\\\]|/(?![/\\\\]))', maxLength: 2000, [TEXT_KIND]: 'line' });
-/** The URL of an image that applications load. */
+/** Returns the schema of the URL of an image that applications load. */
 export const pictureUrl = () => Type.String({ pattern: '^https?://', [TEXT_KIND]: 'line' });
 
-/** The schema of an object without other members. */
+/** Returns the schema of an object without other members. */
 export const inputSchema = <Properties extends TProperties>(properties: Properties) =>
   Type.Object(properties, { additionalProperties: false } as const);

@@ -1,12 +1,12 @@
 /**
- * Deadlines that count only the time in which this process could have read an answer. A process that was busy or stopped for longer than a deadline finds
- * the answer and the end of the deadline together. Node runs timers before it reads sockets, so an ordinary timer would mistake a healthy server for one
+ * Deadlines that count only the time in which this node could have read an answer. If a node was busy or stopped for longer than a deadline, the answer and
+ * the end of the deadline arrive together. Node.js runs timers before it reads sockets, so an ordinary timer would mistake a healthy server for a server
  * that hangs.
  */
 
 /** Milliseconds between two checks. One timer serves all deadlines, so a deadline may end this much late. */
 const TICK_MS = 50;
-/** Maximum milliseconds that count between two checks, because the process may have been busy. */
+/** Maximum milliseconds that count between two checks, because the node may have been busy. */
 const MAX_STEP_MS = 4 * TICK_MS;
 
 /** A wait, in a list ordered by the starts of the waits. */
@@ -17,7 +17,7 @@ export interface Waiting {
   giveUp(): void;
 }
 
-/** Waits of the same length, and so in the order of their ends. */
+/** Waits of the same length, which are therefore in the order of their ends. */
 class Queue {
   readonly #head = {} as Waiting;
 
@@ -63,10 +63,10 @@ let clock = 0;
 let lookedAt = 0;
 let timer: NodeJS.Timeout | undefined;
 
-/** Returns the milliseconds for which this process was free while something was waited for. */
+/** Returns the milliseconds for which this node was free while there were waits. */
 export const freeTime = (): number => clock;
 
-/** Returns a queue of waits of this many milliseconds each. Share a queue between waits of the same length, because that costs the least. */
+/** Returns a queue of waits of this many milliseconds each. Share a queue between waits of the same length, because sharing costs least. */
 export const deadlineAfter = (milliseconds: number): Pick<Queue, 'enter' | 'milliseconds'> => new Queue(milliseconds);
 
 function look(): void {
@@ -82,7 +82,10 @@ function look(): void {
   timer = undefined;
 }
 
-/** Node reads sockets between a timer and the immediate that it sets, so it sees answers that arrived in between first. */
+/**
+ * Starts the checks of the clock. Node.js reads sockets between a timer and the immediate that the timer sets. Answers that arrived in between are
+ * therefore seen first.
+ */
 function startLooking(): void {
   lookedAt = performance.now();
   timer = setInterval(() => setImmediate(look), TICK_MS);

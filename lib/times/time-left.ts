@@ -1,6 +1,6 @@
 /**
- * Returns the time until an instant in whole units, at least one, for `Retry-After` and pages. It is rounded up, because an earlier retry
- * would be refused again.
+ * Returns the time until an instant in whole units, at least one, for `Retry-After` and pages. The time is rounded up, because an earlier retry would be
+ * refused again.
  */
 const unitsUntil = (instant: Date, now: () => number, unitMs: number): number =>
   Math.max(1, Math.ceil((instant.getTime() - now()) / unitMs));

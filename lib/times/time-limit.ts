@@ -1,6 +1,6 @@
 /**
- * Runs work that may hang. Resolves to its outcome, or rejects after this many milliseconds. The signal of the work is then aborted,
- * because nobody uses the outcome any more.
+ * Runs work that may hang. Resolves to the outcome of the work, or rejects after this many milliseconds. The signal of the work is then aborted, because
+ * the outcome is no longer used.
  * @example
  * ```ts
  * import { withTimeLimit } from 'tenant-idp/extension';

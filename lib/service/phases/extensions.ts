@@ -1,4 +1,4 @@
-/** The fourth phase: the contexts of extensions, with everything that an extension may touch. */
+/** The fourth phase: the contexts of extensions, with all parts of the service that an extension may use. */
 import type { ExtensionPages } from '../../contract/context/pages.js';
 import type { ContextOf } from '../../contract/extension-context.js';
 import type { Directory } from '../../directory/index.js';

@@ -48,7 +48,7 @@ export async function start(
   await directory.policies.begin();
   await work.start(contextOf);
   closing.add(work.close);
-  // Called now, so that a wrong value stops the start and not a sign-in.
+  // Called at the start, so that a wrong value stops the start and not a sign-in.
   additions.impersonationsOf();
   additions.clients();
   additions.backchannel?.();

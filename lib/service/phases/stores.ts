@@ -1,8 +1,8 @@
 /**
  * Phases of a start: stores, directory, protocol, extensions, start.
  *
- * Each phase takes the phases before it and returns what it made. This file is the first phase: it opens the stores of the options, or stores in the
- * memory of the process. Steps that undo a phase are added to `closing`.
+ * Each phase takes the phases before it and returns what it created. The first phase opens the stores of the options, or stores in the memory of the node.
+ * Steps that undo a phase are added to `closing`.
  */
 import { randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../../../adapters/memory/index.js';
@@ -30,17 +30,20 @@ export interface OpenStores {
   readonly cookieKeys: readonly string[];
   /** Id of this node. */
   readonly node: string;
-  /** Takes or renews the lease of a piece of work, or gives it back (0 ms). Returns false while another holder has it. @param holder @default this node */
+  /**
+   * Takes or renews the lease of a piece of work, or gives the lease back (0 ms). Returns false while another holder has the lease. @param holder @default
+   * this node
+   */
   readonly lease: (work: string, holder?: string, ms?: number) => Promise<boolean>;
   readonly closing: Closing;
 }
 
-/** Milliseconds, longer than a round of the dispatcher, or than making keys. */
+/** Milliseconds of a lease. A round of the dispatcher, or the creation of signing keys, takes less. */
 const LEASE_MS = 10_000;
 
 /** @throws StoreAwayError */
 export async function openStores({ options, extensions, logger }: Settings): Promise<OpenStores> {
-  // A store in this process cannot be unreachable.
+  // A store in the memory of this node cannot be unreachable.
   const callTimeouts = new CallTimeouts();
   const timed = options.artifacts ? inStoreTime(options.artifacts, logger) : inOwnTime(memoryArtifacts());
   const { now } = timed;
@@ -66,7 +69,7 @@ export async function openStores({ options, extensions, logger }: Settings): Pro
   };
 }
 
-/** Stores signing keys in this process if only this process can decrypt them. */
+/** Stores signing keys in the memory of this node if only this node can decrypt them. */
 async function withOwnKeys(store: DirectoryStore, own: DirectoryStore): Promise<DirectoryStore> {
   await own.open([collections.signingKeys]);
   return { ...store, collection: (name) => (name === collections.signingKeys.name ? own : store).collection(name) };
