@@ -8,7 +8,7 @@ export interface LinkRef {
   readonly serial: number;
 }
 
-/** Mailed links. The service derives them from its keys when they are needed, so that no mailed link is stored. */
+/** Mailed links. The service derives them from its hash keys when they are needed, so that no mailed link is stored. */
 export interface MailedLinks {
   /** Returns the token of a mailed link. The result is the same each time. */
   tokenOf(ref: LinkRef): string;

@@ -27,7 +27,7 @@ export function hashedKey(kind: string, name: string, slot = digest(name).slice(
 export const isOfKind = (key: ArtifactKey, kind: string): boolean => key.startsWith(`${kind}{`);
 
 /**
- * Returns the slot of a key. A store that is spread over servers keeps each slot on one server.
+ * Returns the slot of a store key. A store that is spread over servers keeps each slot on one server.
  * @example
  * ```ts
  * import { type ArtifactWrite, slotOfKey } from 'tenant-idp/store';
@@ -38,7 +38,7 @@ export const isOfKind = (key: ArtifactKey, kind: string): boolean => key.startsW
 export const slotOfKey = (key: ArtifactKey): string => key.slice(key.indexOf('{') + 1, key.indexOf('}'));
 
 /**
- * Returns the part of a key that distinguishes it from other keys of its kind. The record's id cannot be derived from it.
+ * Returns the part of a store key that distinguishes it from other store keys of its kind. The record's id cannot be derived from this part.
  * @example
  * ```ts
  * import { type ArtifactKey, digestOfKey } from 'tenant-idp/store';

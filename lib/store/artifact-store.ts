@@ -8,7 +8,7 @@
 declare const keyBrand: unique symbol;
 
 /**
- * Address of an artifact in the store, made by `artifactKey`: `Kind{slot}digest`. The address never contains the id itself. All keys of one
+ * Address of an artifact in the store, made by `artifactKey`: `Kind{slot}digest`. The address never contains the id itself. All store keys of one
  * slot can be written in one atomic commit. The braces are a Redis Cluster hash tag.
  */
 export type ArtifactKey = string & { readonly [keyBrand]: true };
@@ -42,13 +42,13 @@ export interface Put extends Omit<Artifact, 'version'> {
 export interface Remove {
   readonly op: 'remove';
   readonly key: ArtifactKey;
-  /** Instant until which the key reads as absent and every put of it loses. A second removal never shortens the first. */
+  /** Instant until which the store key reads as absent and every put of it loses. A second removal never shortens the first. */
   readonly until: number;
 }
 
 export type ArtifactWrite = Put | Remove;
 
-/** `lost` is the key of the first write whose condition did not hold. Nothing of the commit was written in this case. */
+/** `lost` is the store key of the first write whose condition did not hold. Nothing of the commit was written in this case. */
 export type CommitResult = { readonly ok: true } | { readonly ok: false; readonly lost: ArtifactKey };
 
 export interface ReadRequest {
@@ -79,8 +79,8 @@ export interface ArtifactStore {
   /** Returns all live records among the requested store keys and the records that they follow by `links`, in one round trip. */
   read(requests: readonly ReadRequest[]): Promise<ReadonlyMap<ArtifactKey, Artifact>>;
   /**
-   * Makes all writes or none, in one round trip if the keys share a slot.
-   * @throws TypeError if a key occurs twice in a commit. Then no write is made.
+   * Makes all writes or none, in one round trip if the store keys share a slot.
+   * @throws TypeError if a store key occurs twice in a commit. In this case, no write is made.
    */
   commit(writes: readonly ArtifactWrite[]): Promise<CommitResult>;
   /** Returns the live records of an account, in no particular order. */

@@ -1,5 +1,5 @@
 /**
- * The contract of the store for durable records: tenants, persons, clients, keys, events. `adapters/conformance` is its executable form.
+ * The contract of the store for durable records: tenants, persons, clients, signing keys, events. `adapters/conformance` is the executable form of the contract.
  */
 
 /** The members of every durable record. Rows that a store returns are frozen; instants are `Date`s. */

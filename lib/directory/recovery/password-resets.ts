@@ -1,7 +1,7 @@
 /**
  * Password resets by a mailed reset link.
  *
- * The person's document has the number of the one valid reset link, and its expiry. The reset link is made from the keys of the service when it is mailed.
+ * The person's document has the number of the one valid reset link, and its expiry. The reset link is made from the hash keys of the service when it is mailed.
  */
 
 import { isDeepStrictEqual } from 'node:util';

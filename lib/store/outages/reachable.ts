@@ -18,7 +18,7 @@ export function createReachableArtifacts(store: ArtifactStore, callTimeouts: Cal
   const { name, ephemeral } = store;
   const outage = createOutage(`artifacts (${name})`, () => health(), logger);
   const reach = reachOf(store, callTimeouts, outage);
-  // Each probe has a new key, so that in a Cluster the probes reach all primaries in turn.
+  // Each probe has a new store key, so that in a Cluster the probes reach all primaries in turn.
   const write = () => store.commit([{ op: 'put', key: hashedKey('Probe', randomUUID()), value: '', expiresAt: nodeTime() + PROBE_TTL_MS }]);
   const { opened, health } = healthOf('artifact', store, write, reach, outage);
   return {
