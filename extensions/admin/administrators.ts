@@ -11,7 +11,7 @@ import { errors } from './errors.js';
 
 /**
  * Returns the administrator that an access token stands for, with the present tenants of the client and the present permissions of the person. The API
- * resource refuses tokens of impersonations, so no such token gets here.
+ * resource refuses tokens of impersonations, so no token of an impersonation gets here.
  */
 export async function administratorOf({ directory }: Pick<ExtensionContext, 'directory'>, token: AccessToken): Promise<Administrator> {
   const { client, account } = token;

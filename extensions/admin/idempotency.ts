@@ -150,7 +150,7 @@ class Claims {
   /** Acquires the lease. Returns false if another attempt was faster. */
   async #takeTurn(claimRef: ClaimRef, holder: string): Promise<boolean> {
     const claim = await this.#change(claimRef, (one) => (this.#isFree(one) ? { ...one, turn: this.turnOf(holder) } : one));
-    // The 24 hours of the key have just ended.
+    // The 24 hours of the idempotency key have just ended.
     if (!claim) throw errors('idempotency_conflict');
     return claim.turn?.holder === holder;
   }

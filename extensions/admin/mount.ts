@@ -84,7 +84,7 @@ async function handled(operation: MountedOperation, request: OperationRequest): 
   }
 }
 
-/** Returns the path of a created record: as the operation says, or below the operation's own path. */
+/** Returns the path of a created record: as the operation states, or below the operation's own path. */
 function locationOf(
   { path, status, location }: MountedOperation,
   answer: unknown,

@@ -10,7 +10,7 @@ export async function checkMayBecome({ administrator, directory }: Request, pers
 }
 
 /**
- * Judges the child accounts whose account links an operation ends, because the own credentials of these accounts sign in to them afterwards.
+ * Judges the child accounts whose account links an operation ends, because the own credentials of each child account sign in to it afterwards.
  * @throws IdpError `grant_exceeds_own` for a child account that the administrator may not become.
  */
 export const mayEndLink =

@@ -38,7 +38,7 @@ export const recordsOf = ({ path }: Pick<Operation, 'path'>, all: readonly Mount
 
 /**
  * Returns the error as `record_unreadable` with its place, if a record that the path names exists and cannot be read. The directory throws `not_found` for
- * such a record, or `record_unreadable` if the record was readable a moment ago.
+ * this record, or `record_unreadable` if the record was readable a moment ago.
  */
 export async function explained(error: unknown, request: Request, records: readonly RecordOf[]): Promise<unknown> {
   if (!IdpError.is(error, 'not_found') && !isUnexplained(error)) return error;

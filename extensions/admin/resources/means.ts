@@ -129,7 +129,7 @@ class Listings {
     this.#now = service.now;
   }
 
-  /** Records the means that the administrator is shown now, in addition to earlier ones. */
+  /** Records the means that the administrator is shown now, in addition to the earlier means. */
   async list(request: Request, unconfirmed: Unconfirmed, means: readonly Listed[]): Promise<Shown[]> {
     const listed = means.slice(0, MOST_MEANS);
     const digests = new Map(listed.map((one) => [digestOf(one), this.#now()]));

@@ -22,7 +22,7 @@ type SignIn = NonNullable<Tenant['signIn']>;
 
 /**
  * Returns whether the given policy accepts a sign-in that the former policy refused. Self-registration does not count, because it opens no existing
- * account. Account links do not count, because users prove both accounts of a link.
+ * account. Account links do not count, because users prove both accounts of an account link.
  */
 const isWeaker = (before: SignIn = {}, { requireMfa = false, methods }: SignIn = {}): boolean =>
   (before.requireMfa === true && !requireMfa) ||

@@ -73,7 +73,7 @@ interface CrudOptions<Row extends Stored> {
   readonly item: TObject;
   /** @default the members of the record that `item` has */
   readonly view?: (row: Row) => Fields;
-  /** Returns the service of a request. The methods of the service get `never`, because the forms say what each method gets. */
+  /** Returns the service of a request. The methods of the service get `never`, because the forms state what each method gets. */
   readonly service: (request: Request) => {
     readonly [Method in keyof Service<Row>]?: (...args: never[]) => ReturnType<Service<Row>[Method]>;
   };
@@ -101,7 +101,7 @@ interface CrudOptions<Row extends Stored> {
   /** Errors of removal, in addition to the errors that every operation has. */
   readonly removeErrors?: readonly string[];
   readonly removeReach?: Reach;
-  /** Throws if the administrator may not write these members to the record, or to a new one. */
+  /** Throws if the administrator may not write these members to the record, or to a new record. */
   readonly guard?: (request: Request, row: Row | undefined, members: Fields) => void | Promise<void> | Promise<Judged | undefined>;
   /** Throws if the administrator may not remove the record. The service removes the version that was judged. @default `guard`, with no members */
   readonly guardRemoval?: (request: Request, row: Row) => void | Promise<void>;
