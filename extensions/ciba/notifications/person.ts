@@ -76,7 +76,7 @@ function notificationOf({ request, account, client }: Waiting, url: string): Cib
   });
 }
 
-/** Mails the user a link to the request, to the address for mail about the account. */
+/** Mails the user the URL of the request, to the address for mail about the account. */
 export const createSendMail =
   (context: ExtensionContext, requests: Pick<Requests, 'read'>, mail: Mail): DeliveryHandler =>
   async ({ data }) => {

@@ -2,7 +2,7 @@
  * Records of authentication requests, one for each request.
  *
  * A request is `pending` until it becomes `approved`, `denied` or `replaced` by compare-and-swap. A second decision finds the outcome of the first. A
- * pending request that expires is `expired`. An approval that the client did not redeem in time is worthless. This file has the form of the record.
+ * pending request that expires is `expired`. An approval that the client did not redeem in time is worthless. The form of the record is here.
  * `user-requests` has the list of a user's requests, and `requests` has the operations.
  */
 import type { ArtifactKind, Attribution, AuthenticationRequest, DenialReason, Proof, SignedIn } from '../../../lib/extension-door.js';

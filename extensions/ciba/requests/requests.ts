@@ -216,7 +216,7 @@ class StoredRequests implements Requests {
 
   /**
    * Returns whether the user's record has an entry of the request. A newer request of the client replaced a request without an entry, although the record
-   * of the replaced request may not say so yet.
+   * of the replaced request may not show the replacement yet.
    */
   async #isEntered(id: string, { oid }: RequestRecord): Promise<boolean> {
     return (await this.#userRequests.entriesOf(oid)).some((entry) => entry.id === id);
