@@ -5,7 +5,7 @@ import { type Connection, connections, domains } from './records.js';
 export interface ConnectionLookup {
   /** Reads the connection from the store. */
   get(id: string): Promise<Connection | undefined>;
-  /** Returns the connection as it was at most one second ago; a promise only if it is not cached. */
+  /** Returns the connection as it was at most one second ago. The answer is a promise only if the connection is not cached. */
   recent(id: string): Connection | undefined | Promise<Connection | undefined>;
   /** Returns the active connections of the instance and of the tenants, in the order of their names. */
   ofTenants(tids: readonly string[]): Promise<readonly Connection[]>;

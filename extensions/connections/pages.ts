@@ -110,7 +110,7 @@ export class Pages {
       title: { plain: tenant.name },
       lines: [
         { plain: accountName(person) },
-        // An identity of the parent opens a linked account, and the parent's tenant recorded that identity.
+        // An identity of the parent account opens a linked account, and the tenant of the parent account recorded this identity.
         ...(isClaim ? [{ key: 'connections.claims.line', values: { tenant: (owner?.tenant ?? tenant).name, method: name } }] : []),
       ],
     }));

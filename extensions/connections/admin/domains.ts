@@ -9,7 +9,7 @@ import { domains } from '../records.js';
  */
 const SETTLED_MS = 60_000;
 
-/** Takes the domains for the connection. Write the connection next. @throws IdpError `conflict`; then no domain was taken. */
+/** Takes the domains for the connection. Write the connection next. @throws IdpError `conflict`, and then no domain was taken */
 export async function takeDomains(
   { records: { collection, collectionOfAllTenants }, service: { now } }: ExtensionContext,
   lookup: ConnectionLookup,
@@ -49,7 +49,7 @@ export async function takeDomains(
   }
 }
 
-/** Returns the index of the first domain that another connection has taken since. Call it after the write of the connection. */
+/** Returns the index of the first domain that another connection has taken since. Call this function after the write of the connection. */
 export async function lostDomain(
   { records: { collectionOfAllTenants } }: ExtensionContext,
   { id, domains: own }: { readonly id: string; readonly domains: readonly string[] },

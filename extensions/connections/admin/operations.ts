@@ -1,8 +1,8 @@
 /**
  * Connections as resources of the admin API, of a tenant and of the instance, and as records of a seed.
  *
- * `operations` and `seed` are the two entrances, and both write by `writes`. `rules` adds the defaults of the preset and checks the connection. `schemas` has
- * the forms, and `domains` gives each domain to one connection. This folder sends no request to a provider: `upstream/` does.
+ * `operations` and `seed` are the two entrances, and both write by `writes`. `rules` adds the defaults of the preset and checks the connection. `schemas`
+ * has the forms, and `domains` gives each domain to one connection. Only `upstream/` sends requests to a provider.
  */
 import {
   defineErrors,

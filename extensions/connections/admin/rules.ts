@@ -37,7 +37,7 @@ const ofPreset: Readonly<Record<ConnectionFields['preset'], Partial<Described>>>
   oidc: {},
   google: { issuer: GOOGLE },
   /**
-   * Entra does not say whether an address is verified. The `sub` of a user differs between applications. The `oid` identifies a user of the Entra tenant.
+   * Entra does not state whether an address is verified. The `sub` of a user differs between applications. The `oid` identifies a user of the Entra tenant.
    */
   entra: {
     clientAuth: 'client_secret_post',

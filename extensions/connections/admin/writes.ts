@@ -190,8 +190,8 @@ export class ConnectionWrites {
   }
 
   /**
-   * Returns the connection with the key pairs or the secret that its `clientAuth` needs, and without the other. Generates a key pair if the newest key pair
-   * has another algorithm.
+   * Returns the connection with the key pairs or the secret that its `clientAuth` needs, and without members of the other kind. Generates a key pair if the
+   * newest key pair has another algorithm.
    */
   async #withMeans(id: string, row: ConnectionFields): Promise<ConnectionFields> {
     const { secret, ...rest } = row;

@@ -60,11 +60,11 @@ export function fieldsOf(mapping: Mapping, claims: Claims, which: 'all' | 'updat
   );
 }
 
-/** Returns whether the provider says that it verified the address. */
+/** Returns whether the provider states that it verified the address. */
 export const isVerified = (claims: Claims): boolean => claims.email_verified === true || claims.email_verified === 'true';
 
 /**
- * Returns whether the connection verifies the address of a user. The provider must say that the address in the claim `email` is verified. The connection
+ * Returns whether the connection verifies the address of a user. The provider must state that the address in the claim `email` is verified. The connection
  * must be of the instance or have the domain. Only an operator gives domains to connections.
  */
 export const provesEmail = (

@@ -49,7 +49,7 @@ export class NewUsers {
       throw new RefusedAnswer('unavailable', 'the identity is of a user whose record cannot be read');
     if (tids !== undefined && !tids.includes(tid))
       throw new RefusedAnswer('wrongTenant', 'new users of the connection are of another tenant');
-    // A second user would make the disabling of the first one useless. The first user counts even if it is linked, so that its identity opens nothing.
+    // A second user would make the disabling of the first user useless. The first user counts even if it is linked, so that its identity opens nothing.
     const before = (await accounts.ofIdentity({ idp: id, subject })).filter((account) => account.tenant.id === tid);
     if (before.some((account) => account.unmetPolicy !== undefined || !(isOpen(account) || isWaiting(account))))
       throw new RefusedAnswer('unavailable', 'the account that the tenant of new users has for the identity takes no sign-in now');
@@ -126,7 +126,9 @@ function namesOf(claims: Upstream['claims'], { givenName, familyName }: PersonNa
 /** Returns the first 200 code units, without half of a character at the end. */
 const shortened = (name: string): string => name.slice(0, 200).replace(/\p{Cs}$/u, '');
 
-/** Refuses a new user whose address is missing or not verified. An invalid address is left out elsewhere. The log says what an administrator can change. */
+/**
+ * Refuses a new user whose address is missing or not verified. An invalid address is left out elsewhere. The log states what an administrator can change.
+ */
 function checkVerified({ mapping }: Connection, claims: Claims): void {
   const { claim = 'email' } = mapping.email ?? {};
   const address = ownMember(claims, claim);

@@ -30,7 +30,7 @@ function handedOnBy({ renamed, mfa }: Connection, { isInternal, parameters }: In
   const onward: Record<string, string> = {};
   for (const name of handedOn) if (parameters[name] !== undefined) onward[name] = parameters[name];
   for (const name of eidParameters) {
-    // The parameter `eid_call_initiator` belongs to CIBA, whose approvals the service requests itself. @see service specification §4.2
+    // The parameter `eid_call_initiator` belongs to CIBA. The service itself requests the approvals of CIBA. @see service specification §4.2
     if (name === 'eid_call_initiator' && !isInternal) continue;
     const value = parameters[name];
     if (value !== undefined) onward[renamed.find((one) => one.name === name)?.as ?? name] = value;
