@@ -12,7 +12,7 @@ export async function removeOld(context: ExtensionContext, signal: AbortSignal, 
   if (oldest) await removeLettersBefore(context, signal, oldest.sequence);
 }
 
-/** Removes dead letters whose events have left the feed, because such events are not sent again. */
+/** Removes dead letters whose events have left the feed, because these events are not sent again. */
 async function removeLettersBefore(context: ExtensionContext, signal: AbortSignal, sequence: string): Promise<void> {
   for (let after: string | undefined; !signal.aborted; ) {
     const page = await context.records.collectionOfAllTenants(deadLetters).list({ limit: PAGE, ...present({ after }) });

@@ -38,7 +38,7 @@ const isWaiting = (webhook: WebhookRow, position: PositionRow, now: number): boo
   return nextAttemptAt !== undefined && Date.parse(nextAttemptAt) > now;
 };
 
-/** End of the events that were read for a webhook, so that no event is read twice, and time of the last write of the position. */
+/** End of the events that were read for a webhook, so that no event is read twice, and the last write of its position. */
 interface Read {
   readonly version: number;
   readonly upTo: string;
