@@ -42,7 +42,9 @@ type Request = Pick<OperationRequest, 'directory' | 'administrator' | 'by'> & {
   readonly params: { readonly tid: string; readonly id: string };
 };
 
-/** Returns the user if the user belongs to the tenant. A linked user uses the factors of its parent account, which are in the tenant of the parent. */
+/**
+ * Returns the user if the user belongs to the tenant. A linked user uses the factors of its parent account, which are in the tenant of the parent account.
+ */
 async function ownerIn({ directory, params: { tid, id } }: Request): Promise<Account> {
   const account = await directory.accounts.findByOid(id);
   if (account?.tenant.id !== tid) throw new IdpError('not_found');

@@ -48,7 +48,7 @@ export function createRecoveryCodes(
       return there?.recovery?.codes.join() === hashes.join();
     },
 
-    /** Replaces the recovery codes by ten new ones. The previous codes become invalid. */
+    /** Replaces the recovery codes by ten new codes. The previous codes become invalid. */
     async renew(owner: Account, vouchedBy: Voucher | undefined, by?: Attribution): Promise<readonly string[]> {
       const made = newRecoveryCodes();
       const hashes = hashesOf(owner, made);

@@ -81,7 +81,7 @@ export class UserFactors {
     return this.#rows.problems();
   }
 
-  /** Returns whether a sign-in proved a factor, or added all factors of the user. Only a sign-in of this kind may change the ways to sign in. */
+  /** Returns whether a sign-in proved a factor, or added all factors of the user. Other sign-ins may not change the ways to sign in. */
   isProvenIn({ all, unreadable }: FactorSet, { amr, session, authTime }: Pick<BrowserSignIn, 'amr' | 'session' | 'authTime'>): boolean {
     const isByItself =
       unreadable.length === 0 && all.every(({ kind, addedIn }) => kind === 'recovery' || addedIn === signInName(session, authTime));
