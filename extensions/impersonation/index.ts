@@ -1,10 +1,10 @@
 /**
  * Impersonation: `impersonate` in `acr_values`, for users who have the permission that the option `impersonation` names.
  *
- * `rules` says who may impersonate whom, and is applied at every use. `flow` starts an impersonation, for a user that `targets` finds. `end-page`
- * ends it. Each impersonation is a row of `records`. `lifecycle` writes the row and its event before any token, and ends the row before the sign-in.
- * `upkeep` ends impersonations that are due without a request. `operations` is the admin API, `notice` the mail to the impersonated user, and `banner` the
- * script that applications include.
+ * `rules` decides who may impersonate whom, and is applied at every use. `flow` starts an impersonation, for a user that `targets` finds. `end-page` ends
+ * it. Each impersonation is a row of `records`. `lifecycle` writes the row and its event before any token, and ends the row before the sign-in. `upkeep`
+ * ends impersonations that are due without a request. `operations` is the admin API, `notice` the mail to the impersonated user, and `banner` the script
+ * that applications include.
  */
 import { type Extension, perContext } from '../../lib/extension-door.js';
 import { bannerRoutes } from './banner.js';

@@ -1,6 +1,6 @@
 /**
  * Start and end of impersonations. The row and its event are written before the sign-in, and the row ends before the sign-in does. Concurrent and repeated
- * ends write one event, because the row says whether it has ended. The row stays `open` until its sign-in has ended too.
+ * ends write one event, because the row records whether the impersonation has ended. The row stays `open` until its sign-in has ended too.
  */
 import {
   type Account,
