@@ -12,7 +12,7 @@ export interface AdmissionParts {
   readonly pages: Pages;
 }
 
-/** The time when the browser continued with the link, in milliseconds since the epoch. */
+/** The time when the browser continued with the invitation link, in milliseconds since the epoch. */
 interface Admission {
   readonly admittedAt: number;
 }

@@ -1,4 +1,4 @@
-/** Invitations: the mail with the invitation link, the pages of the link, and the operations of the admin API. */
+/** Invitations: the mail with the invitation link, the pages of the invitation link, and the operations of the admin API. */
 import type { Extension } from '../../lib/extension-door.js';
 import { createApplications } from './applications.js';
 import { invitationLetter } from './letter.js';
