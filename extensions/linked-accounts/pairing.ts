@@ -27,7 +27,7 @@ export async function pairingsOf(
   if (await shareTenant(directory, one, other)) return 'tenant';
   const open = pairings.filter(({ parent, child }) => mayLinkAccounts(parent.tenant) && mayLinkAccounts(child.tenant));
   if (open.length === 0) return 'policy';
-  // The account of a user with privileges in the admin API never becomes a child account, because the parent account could sign in as the user.
+  // The account of a user with privileges in the admin API never becomes a child account, because the parent account could sign in to it.
   const allowed: Pairing[] = [];
   for (const pairing of open) if ((await directory.privileges.of(pairing.child.person)).length === 0) allowed.push(pairing);
   if (allowed.length === 0) return 'privileged';

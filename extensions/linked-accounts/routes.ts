@@ -1,6 +1,7 @@
 /**
- * Routes of the page of linked accounts. To link two accounts, a user proves the first account by the sign-in that starts the account link, and the other
- * account by a later sign-in. Both accounts may end the account link: the parent account, whose credentials sign in to both, and the child account.
+ * Routes of the page of linked accounts. To link two accounts, a user proves both accounts. The sign-in that starts the account link proves the first
+ * account. A later sign-in proves the other account. Both accounts may end the account link: the parent account, whose credentials sign in to both, and the
+ * child account.
  */
 import type { Context } from 'koa';
 import {
