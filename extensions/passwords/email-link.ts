@@ -1,7 +1,6 @@
 /**
  * Pages of two mailed links: one proves an e-mail address, the other lets the former address stop the change. In the browser that requested the change, the
- * proof needs a button. In any other browser, the proof needs a sign-in to the account, because the owner of the mailbox may not be the owner of the
- * account.
+ * proof needs a button. In any other browser, the proof needs a sign-in to the account, because the mailbox may belong to another person.
  */
 import type { Context } from 'koa';
 import {

@@ -1,6 +1,6 @@
 /**
- * Mails of this extension. The mails contain no name of the person, user name or address, because an attacker may have typed these on the page that sends
- * the mail. The exception is the mail with a reset link that an administrator sends.
+ * Mails of this extension. The mails contain no name of the person, user name or address. An attacker may have typed these on the page that sends the mail.
+ * The exception is the mail with a reset link that an administrator sends.
  */
 import {
   type DueLink,

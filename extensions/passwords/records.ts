@@ -1,15 +1,15 @@
-/** Artifacts of requests that are enqueued, and of browsers that used a form or link. The queue has only the ids of artifacts. */
+/** Artifacts of requests that are enqueued, and of browsers that used a form or a mailed link. The queue has only the ids of artifacts. */
 import type { ArtifactKind, Attribution, Proof, Voucher } from '../../lib/extension-door.js';
 
 /** Requests for a password reset, until the name has been looked up. */
 export const resetRequests: ArtifactKind = { name: 'passwords.asked', lifetimeSeconds: 3600 };
-/** Requested addresses, until the link has been mailed. */
+/** Requested addresses, until the link that proves the address has been mailed. */
 export const wantedAddresses: ArtifactKind = { name: 'passwords.wanted', lifetimeSeconds: 36_000 };
 /** Browsers that requested a change of address. In these browsers, the link that proves the address needs no sign-in. */
 export const addressBrowsers: ArtifactKind = { name: 'passwords.email-asked', lifetimeSeconds: 30 * 86_400 };
 /** Browsers that requested a password reset. Only these browsers return to the sign-in, because the application would not know another browser. */
 export const resetBrowsers: ArtifactKind = { name: 'passwords.begun', lifetimeSeconds: 86_400 };
-/** Browsers that just used a link, so that a form that is sent twice gets the same answer twice. */
+/** Browsers that just used a mailed link, so that a form that is sent twice gets the same answer twice. */
 export const usedLinks: ArtifactKind = { name: 'passwords.used', lifetimeSeconds: 600 };
 /** Parts of notices that were mailed, so that a delivery that is retried sends each part once. */
 export const sentNotices: ArtifactKind = { name: 'passwords.told', lifetimeSeconds: 172_800 };
@@ -41,7 +41,7 @@ export const RESET = 'passwords.reset';
 export const ADDRESS = 'passwords.address';
 export const NOTICE = 'passwords.notice';
 
-/** A link to be mailed to the owner of a password. */
+/** A reset link to be mailed to the owner of a password. */
 export interface DueReset {
   readonly oid: string;
   readonly requestId: string;
@@ -50,9 +50,9 @@ export interface DueReset {
   readonly clientId?: string;
   readonly uid?: string;
   readonly locale?: string;
-  /** Administrator who sent the link to the user. */
+  /** Administrator who sent the reset link to the user. */
   readonly by?: Attribution;
-  /** Voucher of the administrator who sent the link. */
+  /** Voucher of the administrator who sent the reset link. */
   readonly vouchedBy?: Voucher;
   /** The address that the administrator saw. */
   readonly address?: string;

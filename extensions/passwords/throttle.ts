@@ -1,12 +1,12 @@
-/** Rate limits of requests for links. The rate limits count by the typed name and the address, before any look-up, like failed sign-ins. */
+/** Rate limits of requests for mailed links. The rate limits count by the typed name and the address, before any look-up, like failed sign-ins. */
 import { type Attempt, addressBlock, type ExtensionContext, minutesUntil } from '../../lib/extension-door.js';
 
 export interface Throttle {
   /** Counts a request for a name. Returns the minutes to wait if there were too many. */
   request(attempt: Attempt, name: string, address: string): Promise<number | undefined>;
   /**
-   * Counts a link for a user, and returns whether there were too many. The page does not show the result, because the result would reveal that the user
-   * exists.
+   * Counts a mailed link for a user, and returns whether there were too many. The page does not show the result, because the result would reveal that the
+   * user exists.
    */
   isTooMany(attempt: Attempt, oid: string): Promise<boolean>;
 }
