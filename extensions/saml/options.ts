@@ -51,7 +51,7 @@ const members: Readonly<Record<keyof SamlOptions, { readonly expected: string; r
   clockSkewSeconds: { expected: `a whole number of seconds, 0 to ${MAX_CLOCK_SKEW_SECONDS}`, isRight: isSkew },
 };
 
-/** Reports every invalid option. Without the option `keys`, reports the packages that are missing to create a key. */
+/** Reports every invalid option. Without the option `keys`, reports the packages that are missing to create a signing key. */
 export function checkSamlOptions(options: unknown, report: ReportProblem): void {
   if (typeof options !== 'object' || options === null) {
     report({ expected: 'an object of options, such as { tenantEntities: false }' });

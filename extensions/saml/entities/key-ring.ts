@@ -65,8 +65,7 @@ export function withNext<Row extends Keys>(row: Row, next: StoredKey): Row {
 
 /**
  * Activates a signing key.
- * @param isUrgent whether the signing key may sign before every cache of the metadata has expired, so that some service providers do not know the signing
- * key yet
+ * @param isUrgent whether the signing key may sign before every cache of the metadata has expired, so that some service providers do not know it yet
  * @throws IdpError `not_found`, `key_not_announced`
  */
 export function withActive<Row extends Keys>(row: Row, id: string, now: Date, isUrgent: boolean): Row {

@@ -1,4 +1,4 @@
-/** Signing keys of SAML messages: the keys of the options, else stored keys that the service creates and administrators rotate. */
+/** Signing keys of SAML messages: the signing keys of the options, else stored signing keys that the service creates and administrators rotate. */
 import { createPrivateKey } from 'node:crypto';
 import {
   type Attribution,
@@ -17,10 +17,10 @@ import { givenKeys } from './given-keys.js';
 import { activeOf, type KeyRing, keyOf, keyRings, type StoredKey, withActive, withNext, withoutKey } from './key-ring.js';
 import type { PublishedKey, SamlKeyPair } from './published-keys.js';
 
-/** A key without its private part. A key of the options has no instants. */
+/** A signing key without its private part. A signing key of the options has no instants. */
 export type SamlKey = PublishedKey & Partial<Pick<StoredKey, 'createdAt' | 'activatedAt' | 'retiredAt'>>;
 
-/** Signing keys. All nodes agree on stored keys within a second. Changes of keys that the options give throw IdpError `keys_given`. */
+/** Signing keys. All nodes agree on stored signing keys within a second. Changes of signing keys that the options give throw IdpError `keys_given`. */
 export interface SamlKeys {
   /**
    * Runs before the service answers. Creates the first signing key, and encrypts signing keys again if their secret is not the newest. Logs signing keys

@@ -1,4 +1,4 @@
-/** Operations of the admin API on SAML signing keys: how administrators rotate keys while service providers refresh metadata. */
+/** Operations of the admin API on SAML signing keys: how administrators rotate signing keys while service providers refresh metadata. */
 import { defineOperation, IdpError, instant, type Operation, oneOf, type Static, strict, Type } from '../../../lib/extension-door.js';
 import { x509Of } from './certificate.js';
 import type { SamlKey, SamlKeys } from './keys.js';

@@ -1,9 +1,12 @@
 /** Signing keys as service providers know them. */
 
-/** State of a key. The active key signs, the next key will sign, and a retiring key signed before. A retiring key may be activated again. */
+/**
+ * State of a signing key. The `active` signing key signs, the `next` signing key will sign, and a `retiring` signing key signed before. A retiring signing
+ * key may be activated again.
+ */
 export type SigningKeyState = 'active' | 'next' | 'retiring';
 
-/** A key in metadata. @see SAML Metadata §2.4.1.1 */
+/** A signing key in metadata. @see SAML Metadata §2.4.1.1 */
 export interface PublishedKey {
   readonly id: string;
   /** DER in base64, without lines. */
@@ -15,6 +18,6 @@ export interface PublishedKey {
 export interface SamlKeyPair {
   /** Private RSA key of 2048 bits or more, without a passphrase. */
   readonly key: string;
-  /** X.509 certificate of the key, which may be self-signed. */
+  /** X.509 certificate of the private key, which may be self-signed. */
   readonly certificate: string;
 }

@@ -108,7 +108,8 @@ const shown = (value: string | number | undefined): string =>
         .replace(/[^ -~]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /**
- * Returns a value that may be logged. URIs, numbers and instants identify parties and times. Other text of a stranger may name people, so it is not logged.
+ * Returns a value that may be logged. URIs, numbers and instants identify parties and times. Other text of a stranger may name persons, so it is not
+ * logged.
  */
 const identifying = (value: string | number | undefined): string | number | undefined =>
   typeof value === 'string' && !/^(?:[a-z][a-z0-9+.-]*:|[\d-])/i.test(value) ? 'a text that is no URI' : value;

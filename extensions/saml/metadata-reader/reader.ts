@@ -52,7 +52,7 @@ interface FoundDescriptor {
   readonly entity: Element;
   readonly descriptor: Element;
   readonly entityId: string;
-  /** Elements around the entity, from the outside. These elements may have a `validUntil`. */
+  /** Elements around the entity, from the outside, which may have a `validUntil`. */
   readonly ancestors: readonly Element[];
   /** Paths of the entity and of its descriptor. */
   readonly path: string;

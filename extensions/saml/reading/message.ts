@@ -1,5 +1,5 @@
 /**
- * Readers of messages: from parsed XML to data. `authn-request` and `logout` read one protocol each. This file reads the common parts: ID, issuer, instant
+ * Readers of messages: from parsed XML to data. `authn-request` and `logout` read one protocol each. `message` reads the common parts: ID, issuer, instant
  * and destination.
  *
  * The readers refuse messages that do not match the schema. `front-door/` checks signatures, times, replays and addresses. `xml/` parses XML.

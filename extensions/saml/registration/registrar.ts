@@ -67,7 +67,7 @@ export function createRegistrar(context: ExtensionContext) {
     const next: Record<string, unknown> = { ...before };
     const defaults: Partial<Registration> = { ...defaultsOf(context), name: nameOf(entityId) };
     for (const member of describedMembers) {
-      // Metadata does not decide how assertions are encrypted to a key that an administrator gave.
+      // Metadata does not decide how assertions are encrypted to an encryption key that an administrator gave.
       if (overridden.has(member) || (member === 'encryption' && overridden.has('encryptionCertificate'))) continue;
       const value = members[member] ?? defaults[member];
       if (value === undefined) delete next[member];

@@ -26,7 +26,7 @@ export const METADATA_URL = '/metadataUrl';
 
 /** An invalid place, and what it must be. */
 export interface Fault {
-  /** JSON pointer in a record; name of the element in metadata. */
+  /** JSON pointer in a record, or name of the element in metadata. */
   readonly path: string;
   readonly expected: string;
 }

@@ -13,7 +13,9 @@ const uri = () => Type.String({ minLength: 1, maxLength: 1024, pattern: '^[!-~]+
 /** Returns the schema of an X.509 certificate as DER in base64, without lines. */
 const certificate = () => Type.String({ minLength: 100, maxLength: 16_384, pattern: '^[A-Za-z0-9+/]+={0,2}$' });
 
-/** Bytes of a `RelayState`. The specification says 80, but products that are brokers themselves send more than 1,100. @see SAML Bindings §3.4.3, §3.5.3 */
+/**
+ * Bytes of a `RelayState`. The specification allows 80, but products that are brokers themselves send more than 1,100. @see SAML Bindings §3.4.3, §3.5.3
+ */
 export const MAX_RELAY_STATE_BYTES = 2048;
 
 export const nameIdFormats = ['persistent', 'transient', 'emailAddress', 'unspecified'] as const;

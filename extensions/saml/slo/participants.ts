@@ -27,7 +27,7 @@ export interface ParticipantSession {
   readonly logout?: string;
 }
 
-/** Participants, by the name of the session. No session lasts longer than this lifetime, whatever the options say. */
+/** Participants, by the name of the session. No session lasts longer than this lifetime, with any options. */
 export const participantSessions: ArtifactKind = { name: 'saml.sessions', lifetimeSeconds: 366 * 86_400 };
 
 /** Maximum participants of one session. The oldest participants are dropped. Only a script reaches the maximum. */

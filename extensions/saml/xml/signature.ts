@@ -100,7 +100,7 @@ function signedBytes(xml: string, signature: Element, algorithm: string, keys: r
   const [key] = keys;
   if (!key) return [];
   const verifier = new SignedXml({ publicCert: key, getCertFromKeyInfo: () => null });
-  // Tries all keys in one verification, because canonicalization takes longer than the keys.
+  // Tries all signing keys in one verification, because the canonicalization takes longer than the checks by all signing keys.
   const verifySignature = (data: string, _key: unknown, value: string): boolean =>
     isSignedByOne(algorithm, keys, data, Buffer.from(value, 'base64'), ['ieee-p1363']);
   verifier.SignatureAlgorithms = tableOf([[algorithm, { verifySignature }]]);

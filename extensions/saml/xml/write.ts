@@ -51,7 +51,7 @@ export function tolerantText(value: string): string {
   return PLAIN.test(value) ? value : escapedText(value.replace(ALL_FORBIDDEN, '\ufffd'));
 }
 
-/** Returns an attribute with a leading space; an empty text without a value. @throws UnwritableText */
+/** Returns an attribute with a leading space, or an empty text if there is no value. @throws UnwritableText */
 export function attribute(name: string, value: string | undefined): string {
   if (value === undefined) return '';
   if (PLAIN.test(value)) return ` ${name}="${value}"`;
