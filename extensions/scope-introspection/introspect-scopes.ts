@@ -13,7 +13,7 @@ type Claims = Record<string, unknown>;
 
 /**
  * Returns the current claims of a user for these scopes. A user who may not sign in, or is of a tenant that is not the caller's, does not exist.
- * @param caller absent: the service itself, which sees everything
+ * @param caller absent for the service itself, which sees everything
  * @throws IdpError `invalid_scope`, `insufficient_scope`, `tid_required`, `not_found`.
  */
 export async function introspectScopes(
