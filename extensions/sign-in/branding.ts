@@ -22,8 +22,8 @@ const black = '#000000';
 const white = '#ffffff';
 
 /**
- * Returns the colours of a scheme. Fills keep the accent while it stands out from the surface: their text identifies them, so 3:1 is not required. Links
- * and focus rings take a shade with the contrast of text. Black or white always has 4.5:1 on a fill; white is preferred.
+ * Returns the colours of a scheme. Fills keep the accent while it stands out from the surface. The text of a fill identifies it, so 3:1 is not required.
+ * Links and focus rings take a shade with the contrast of text. Black or white always has 4.5:1 on a fill. White is preferred.
  */
 function palette(accent: string, surface: string, toward: string, visible: number): string {
   const fill = shadeOn(surface, accent, toward, visible);

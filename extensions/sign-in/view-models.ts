@@ -191,7 +191,7 @@ export interface PageFrame {
   readonly branding?: Branding;
   /** Id of the request in the log. Shown on pages about a failure. */
   readonly reference?: string;
-  /** Texts and links of extensions on a page of a sign-in: at its foot, or next to the password, where the form is posted to `href`. */
+  /** Texts and links of extensions on a page of a sign-in, at its foot or next to the password. Next to the password, the form is posted to `href`. */
   readonly additions?: readonly {
     readonly name: string;
     readonly place: 'foot' | 'password';

@@ -1,6 +1,6 @@
 /**
- * Pages of a link that creates an account. In a browser that did not send the form, the page requires a new password and shows the names, because an
- * attacker may have filled in the form.
+ * Pages of a registration link, which creates an account. In other browsers than the sender's, the page shows the names and requires a new password,
+ * because an attacker may have filled in the form.
  */
 import type { Context } from 'koa';
 import {
@@ -49,12 +49,12 @@ interface ReturnState {
   readonly isInvited?: true;
 }
 
-/** A registration whose link was opened. */
+/** A registration whose registration link was opened. */
 interface Opened extends WaitingRegistration {
   readonly id: string;
 }
 
-/** Names and password that the user of the link entered. */
+/** Names and password that the user of the registration link entered. */
 type Chosen = Omit<RegistrationInput, 'email'>;
 type Problems = Readonly<Partial<Record<keyof RegistrationInput, Text>>>;
 

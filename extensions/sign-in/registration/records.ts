@@ -10,13 +10,13 @@ import {
 } from '../../../lib/extension-door.js';
 
 /**
- * Registrations, until the address is proven. The queue has the ids of registrations, and the link has a keyed hash of the id. Neither the id nor the hash
- * is of use alone.
+ * Registrations, until the address is proven. The queue has the ids of registrations, and the registration link has a keyed hash of the id. Neither the id
+ * nor the hash is of use alone.
  */
 export const waitingRegistrations: ArtifactKind = { name: 'sign-in.registrations', lifetimeSeconds: 30 * 86_400 };
-/** Browsers that sent the form. In these browsers, the link continues the sign-in. */
+/** Browsers that sent the form. In these browsers, the registration link continues the sign-in. */
 export const registrationBrowsers: ArtifactKind = { name: 'sign-in.begun', lifetimeSeconds: 30 * 86_400 };
-/** Browsers that just used a link, so that a form that is sent twice gets the same answer twice. */
+/** Browsers that just used a registration link, so that a form that is sent twice gets the same answer twice. */
 export const creatingBrowsers: ArtifactKind = { name: 'sign-in.created', lifetimeSeconds: 600 };
 
 export interface WaitingRegistration {
@@ -38,7 +38,7 @@ export const registrationIn = (
   { eventMetadata: metadata }: Pick<WaitingRegistration, 'eventMetadata'>,
 ) => directory.as(metadata ? { metadata } : {}).forTenant(tid).registration;
 
-/** Kind of the delivery that mails the link. */
+/** Kind of the delivery that mails the registration link. */
 export const SEND = 'sign-in.registration';
 
 /** Returns `invitation` if the directory is to accept the account because of an invitation. */

@@ -75,7 +75,7 @@ export class RegistrationStep {
     return (await this.#registrationOf(interaction)?.rules(throughOf(interaction.registration))) && url(interaction, '/create');
   }
 
-  /** Evaluates the form: creates the account and signs it in, or mails a link first. */
+  /** Evaluates the form: creates the account and signs it in, or mails a registration link first. */
   async create(ctx: Context, interaction: Interaction): Promise<void> {
     const { directory, service } = this.#context;
     const input = inputOf(ctx);
@@ -118,7 +118,7 @@ export class RegistrationStep {
     await this.#steps.signIn(ctx, interaction, user.id, await directory.credentials.proofOf(account, createdAt));
   }
 
-  /** Mails a link that proves the address. Only the mail reveals whether the name exists. */
+  /** Mails a registration link that proves the address. Only the mail reveals whether the name exists. */
   async #prove(ctx: Context, interaction: Interaction, prepared: WaitingRegistration['prepared']): Promise<void> {
     const { records, service, work } = this.#context;
     const id = randomUUID();

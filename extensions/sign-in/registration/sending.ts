@@ -1,6 +1,6 @@
 /**
- * Mail after “Create account”: a link that creates the account, or a notice that the account exists. The delivery decides which, so that the time of the
- * page does not show it.
+ * Mail after “Create account”: a registration link, or a notice that the account exists. The delivery decides which, so that the time of the page does not
+ * show whether the account exists.
  */
 import {
   type DeliveryHandler,

@@ -1,4 +1,7 @@
-/** Choice among the organisations that one password signs in to. The last used organisation comes first. With many, the page has a search. */
+/**
+ * Choice among the organisations that one password signs in to. The last used organisation comes first. If there are many organisations, the page has a
+ * search.
+ */
 import type { Context } from 'koa';
 import {
   type Account,

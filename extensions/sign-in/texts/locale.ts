@@ -12,6 +12,9 @@ export const localeNames: Readonly<Record<Locale, string>> = {
 
 export const locales = Object.keys(localeNames) as readonly Locale[];
 
-/** Returns the first requested language that is available, in the order of the sources. Without one, returns the first available language. */
+/**
+ * Returns the first requested language that is available, in the order of the sources. If no requested language is available, returns the first available
+ * language.
+ */
 export const negotiateLocale = (sources: LanguageSources, available: readonly Locale[] = locales): Locale =>
   wantedLocale(sources, available) ?? available[0] ?? 'en';

@@ -1,4 +1,4 @@
-/** Words of the mails and pages of a link that creates an account. */
+/** Words of the mails and pages of a registration link. */
 export const en = {
   'sign-in.check.title': 'Check your e-mail to go on',
   'sign-in.check.text': 'We’ve sent a link to {email}. Your account is made when you open it.',

@@ -8,7 +8,7 @@ import { fi } from './fi.js';
 import { nb } from './nb.js';
 import { sv } from './sv.js';
 
-/** The form of “Create account”, part of which is on the page of the link. */
+/** The form of “Create account”, part of which is on the page of the registration link. */
 const ofForm = {
   givenName: 'create.givenName',
   familyName: 'create.familyName',

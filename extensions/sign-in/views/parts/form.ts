@@ -6,7 +6,7 @@ import { revealButton } from './reveal.js';
 
 /**
  * Returns a problem that belongs to no field. Screen readers read the problem when the page opens, and the problem has the focus. The problem of one field
- * stands next to the field. That field has the focus, so that its problem is read once.
+ * is next to the field, and the field has the focus, so that screen readers read the problem once.
  */
 export const problemSummary = (message: string | undefined): Html | false =>
   message !== undefined && html`<div class="alert" role="alert" tabindex="-1" autofocus>${alertIcon}<p>${message}</p></div>`;

@@ -20,7 +20,7 @@ export interface PageContent {
   readonly title: string;
   /** Text under the heading, above the names of the client and the tenant. */
   readonly lead?: string;
-  /** Mark for the state of the page. Absent: the client's logo or monogram. */
+  /** Mark for the state of the page. Absent for the client's logo or monogram. */
   readonly mark?: { readonly icon: Html; readonly problem: boolean };
   /** Whether the page reports a problem, which its document title states. */
   readonly problem: boolean;

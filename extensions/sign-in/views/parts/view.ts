@@ -54,7 +54,7 @@ function renderField(part: FieldModel, { focused, before }: Place, context: Page
   const common = { name, label, problem, isOptional, autofocus: name === focused };
   if (part.kind === 'password') {
     const { autocomplete, userName } = part;
-    // The form has one input for a user name, because Chromium takes a second one for the start of another form.
+    // The form has one input for a user name, because Chromium takes a second input for the start of another form.
     const above = before.find((other) => other.part === 'field' && other.kind === 'password' && other.userName === userName);
     const named = typeof userName === 'string' ? { value: userName } : userName;
     return field({ ...common, type: 'password', autocomplete, userName: above?.part === 'field' ? { field: above.name } : named }, context);
