@@ -224,7 +224,7 @@ function certificateMethods({ features: { mTLS } }: OidcParts['options']) {
 
 const LIMITS = { timeoutMs: 2_500, maxBytes: 65_536 };
 
-/** Fetches documents for oidc-provider: sector identifiers. {@link ClientKeySets} reads key sets. */
+/** Creates the function that fetches documents for oidc-provider: sector identifiers. {@link ClientKeySets} reads key sets. */
 function createFetch({ fetch, remote }: OidcParts): NonNullable<Configuration['fetch']> {
   const documents = remote.reader(LIMITS, (answer) => {
     if (answer.status !== 200) throw new Error(`${answer.status} is not 200`);

@@ -130,7 +130,7 @@ export function createProtocol(dependencies: ProtocolDependencies): Protocol {
   };
 }
 
-/** Groups of the context of extensions that the protocol answers for. */
+/** Returns the groups of the context of extensions that the protocol answers for. */
 function groupsOf(rooms: Rooms): Pick<Protocol, 'signIn' | 'sessions' | 'impersonation' | 'claims' | 'keys' | 'postedForms'> {
   const { parts, provider, accounts, findClient, logout, isComplete, signInRequests, impersonations } = rooms;
   const { isOver: _, ...interactions } = rooms.interactions;

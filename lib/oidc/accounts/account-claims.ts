@@ -11,7 +11,7 @@ import { sessionEnd } from './session-end.js';
 
 const none: ReadonlySet<string> = new Set();
 
-/** Claims of tokens and userinfo, for callers without a token. */
+/** Creates the functions that return claims of tokens and userinfo, for callers without a token. */
 export function createAccountClaims(parts: OidcParts, accounts: Accounts, findClient: FindClient): AccountClaims {
   /** Returns the viewer if the viewer is a pairwise client. Other viewers see user ids. */
   const pairwiseClient = (viewer: Caller | undefined): Awaitable<Client | undefined> =>

@@ -42,7 +42,7 @@ const tokenKinds: Readonly<Record<string, 'AccessToken' | 'ClientCredentials' | 
 /** Returns the kind of a token of this service; undefined for any other text. */
 export const kindOfToken = (id: string) => (id.length === SLOT_LENGTH + 1 + RANDOM ? tokenKinds[id.charAt(SLOT_LENGTH)] : undefined);
 
-/** Returns the key of a model's record; undefined for a malformed id. */
+/** Returns the store key of a model's record; undefined for a malformed id. */
 export function keyOf(kind: string, id: string): ArtifactKey | undefined {
   const { tag } = modelOf(kind);
   if (tag === undefined) return artifactKey(kind, id);
@@ -53,8 +53,8 @@ export function keyOf(kind: string, id: string): ArtifactKey | undefined {
 const grantKeys = new LRUCache<string, ArtifactKey>({ max: 1000 });
 
 /**
- * Returns the key of a grant. Each request needs the key several times. The id of a grant is not a credential, so the id may be cached. Ids of tokens are
- * credentials, and must not be cached.
+ * Returns the store key of a grant. Each request needs the store key several times. The id of a grant is not a credential, so the id may be cached. Ids of
+ * tokens are credentials, and must not be cached.
  */
 function grantKey(id: string): ArtifactKey | undefined {
   const key = grantKeys.get(id) ?? artifactKey('Grant', id);

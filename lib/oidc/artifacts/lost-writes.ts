@@ -13,7 +13,7 @@ export class LostWrite extends Error {
 /** Returns whether the session ended during a request that has its own answer. The session stays ended. */
 export const isOfEndedSession = (error: unknown): boolean => error instanceof LostWrite && isOfKind(error.key, 'Session');
 
-/** The OAuth error, by the step that the request was about to take. */
+/** OAuth errors by the step that the request was about to perform. */
 export const lateRefusals = {
   /** @see RFC 6749 §4.1.2.1, RFC 9126 §2.2 */
   respond: ({ key }: LostWrite) =>

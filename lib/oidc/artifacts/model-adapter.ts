@@ -191,7 +191,7 @@ class ModelAdapter implements Adapter {
     return this.#row.follow;
   }
 
-  /** Returns the key of a pushed request, which is in its own slot and is read right after the session. @see RFC 9126 §4 */
+  /** Returns the store key of a pushed request, which is in its own slot and is read right after the session. @see RFC 9126 §4 */
   #along(ctx: KoaContextWithOIDC | undefined): readonly ArtifactKey[] {
     const { request_uri: uri } = (this.#isSession && ctx?.query) || {};
     const id = typeof uri === 'string' ? pushedIdOf(uri) : undefined;

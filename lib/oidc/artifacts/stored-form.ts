@@ -78,7 +78,7 @@ function forAnyClock(request: unknown): unknown {
 
 const encoded = (value: Json): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** The header of an unsigned JWT. @see RFC 7519 §6 */
+/** Header of an unsigned JWT. @see RFC 7519 §6 */
 const UNSIGNED = encoded({ alg: 'none' });
 
 function movedApart(claims: Json): string {

@@ -31,7 +31,7 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   const choices = perRequest((ctx: KoaContextWithOIDC) => fitting(judge, ctx));
   const hasChoice = async (ctx: KoaContextWithOIDC): Promise<boolean> =>
     authorizationRequestOf(ctx).oid !== undefined && (await choices(ctx)).length > 0;
-  /** Whether the user has to choose among linked accounts, although the request asks neither for a choice nor for a new sign-in. */
+  /** Returns whether the user has to choose among linked accounts, although the request asks neither for a choice nor for a new sign-in. */
   const isChoiceNext = perRequest((ctx: KoaContextWithOIDC): Awaitable<boolean> => {
     if (['none', 'login', 'select_account'].some((prompt) => ctx.oidc.promptPending(prompt))) return false;
     return onceThere(isCurrentOfTenant(judge, ctx), (isOf) =>

@@ -67,7 +67,7 @@ export function findSchemaProblems(
   return [...ofSchema, ...ofProfile.filter(({ path }) => !ofSchema.some((problem) => problem.path === path))];
 }
 
-/** Members of the standards that oidc-provider ignores, because their feature is off. A member that is `false` needs no feature. */
+/** Returns the members of the standards that oidc-provider ignores, because their feature is off. A member that is `false` needs no feature. */
 const unserved = (metadata: Client['metadata'], known: object): readonly string[] =>
   ownMetadataNames.filter(
     (name) => metadata[name] !== undefined && metadata[name] !== false && !Object.hasOwn(known, name) && !ownMembers.has(name),

@@ -11,7 +11,7 @@ import type { OidcParts } from '../context.js';
 import { changeSession, isSameSignIn } from '../sessions/sessions.js';
 import { createRememberedAccounts } from './remembered-accounts.js';
 
-/** Accounts of a browser, for the account chooser. */
+/** Creates the functions that return and select the accounts of a browser, for the account chooser. */
 export function createAccountChoice(parts: OidcParts, provider: () => Provider, isComplete: IsComplete) {
   const { directory, artifacts } = parts;
   const remembered = createRememberedAccounts(parts);

@@ -48,7 +48,7 @@ interface Steps {
   readonly switchAccount: ReturnType<typeof createAccountSwitch>;
 }
 
-/** Steps of a sign-in, for the pages. */
+/** Creates the steps of a sign-in, for the pages. */
 export function createInteractions(
   parts: OidcParts,
   provider: () => Provider,

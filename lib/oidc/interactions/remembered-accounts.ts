@@ -8,8 +8,8 @@ const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
 const MAX_ACCOUNTS = 5;
 
 /**
- * Accounts that signed in from this browser, for the account chooser. Only the browser stores the ids of the accounts, encrypted. Only the sign-in pages
- * use the ids. No tenant or client can read the ids, the ids sign nobody in, and the ids are valid in this browser alone.
+ * Creates the memory of accounts that signed in from this browser, for the account chooser. Only the browser stores the ids of the accounts, encrypted.
+ * Only the sign-in pages use the ids. No tenant or client can read the ids, the ids sign nobody in, and the ids are valid in this browser alone.
  */
 export function createRememberedAccounts({ options, sealer, browsers }: Pick<OidcParts, 'options' | 'sealer' | 'browsers'>) {
   const name = pathCookieName('accounts', options);

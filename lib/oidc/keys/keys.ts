@@ -57,13 +57,13 @@ type Sign = SigningKey['sign'];
 
 const signAsync = promisify<string, Buffer, KeyObject, Buffer>(sign as never);
 
-/** Signs in the thread pool, because RSA is slow and other requests are answered at the same time. */
+/** Creates a function that signs in the thread pool, because RSA is slow and other requests are answered at the same time. */
 const signRs256 =
   (key: KeyObject): Sign =>
   (data) =>
     signAsync('sha256', data, key);
 
-/** Signs immediately, because a thread of the pool would take longer. */
+/** Creates a function that signs immediately, because a thread of the pool would need longer. */
 const signEs256 = (privateKey: KeyObject): Sign => {
   const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const;
   return (data) => sign('sha256', data, key);

@@ -39,7 +39,10 @@ const INTERVAL_MS = 1000;
  */
 const RELOAD_MS = 60_000;
 
-/** Rotates signing keys after {@link RotatingKeys.begin}. If new keys cannot be loaded, the current keys stay in use until the new keys can be loaded. */
+/**
+ * Creates the rotation of signing keys, which runs after {@link RotatingKeys.begin}. If new keys cannot be loaded, the current keys stay in use until the
+ * new keys can be loaded.
+ */
 export function createRotatingKeys(options: RotatingKeysOptions): RotatingKeys {
   const { given, rotation, watch, use, logger, now } = options;
   if (given) {

@@ -68,7 +68,7 @@ const [SIGN_OUT_BYTES, SIGN_OUT_LENGTH] = [12, 16];
 const MAX_REMEMBERED = 1000;
 
 export interface CookieKeys {
-  /** Signs with the newest key. */
+  /** Returns the signature of the newest key over the data. */
   sign(data: string): string;
   /** Returns the index of the key that made the signature, newest first; -1 if no key did. */
   index(data: string, signature: string): number;

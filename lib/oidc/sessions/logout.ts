@@ -30,7 +30,7 @@ interface Logout {
   readonly ending: WeakMap<object, (ctx: KoaContextWithOIDC, notices: LogoutNotices) => Promise<unknown>>;
 }
 
-/** Handles the end-session endpoint, and sign-outs at other places. @see OpenID Connect RP-Initiated Logout 1.0 */
+/** Creates the handlers of the end-session endpoint, and of sign-outs at other places. @see OpenID Connect RP-Initiated Logout 1.0 */
 export function createLogout(parts: OidcParts, provider: () => Provider) {
   const { options, showPage } = parts;
   const afterwards = createAfterSignOut(parts);

@@ -25,7 +25,7 @@ export interface SignOutResult {
 const KEPT_MS = 300_000;
 const WAIT_MS = 1_000;
 
-/** Results under names that cannot be guessed, and their page. */
+/** Creates the store of results, under names that cannot be guessed, and their page. */
 export function createSignOutResults({ artifacts, directory, showPage }: OidcParts, afterwards: Pick<AfterSignOut, 'unanswered'>) {
   const keyOf = (id: string) => hashedKey('SignOutResult', id);
 

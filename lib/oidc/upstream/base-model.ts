@@ -35,7 +35,7 @@ export type Class = {
   find?(value: string, ...rest: unknown[]): Promise<any>;
 };
 
-/** Returns the names of the members that a class stores: a static getter, read once per class, on first use. models/payload.js */
+/** Returns the names of the members that a class stores: a static getter, read once per class, on first use. Depends on models/payload.js. */
 export const membersOf = (model: unknown): readonly string[] => (model as { IN_PAYLOAD: readonly string[] }).IN_PAYLOAD;
 
 const payloads = new WeakMap<object, readonly string[]>();

@@ -33,7 +33,7 @@ export const isPairwise = (client: Client): boolean => (client as { declaredSubj
 
 /**
  * Returns the claims of a JWT that a client signed with a key of its `jwks` or `jwks_uri`. The calling code checks the times, because helpers/jwt.js uses
- * the node's own clock. helpers/jwt.js, Client.asymmetricKeyStore
+ * the node's own clock. Depends on helpers/jwt.js and Client.asymmetricKeyStore.
  */
 export async function verifiedByClient(client: Client, jwt: string): Promise<Record<string, unknown>> {
   const { asymmetricKeyStore } = client as unknown as { asymmetricKeyStore: object };
@@ -58,7 +58,9 @@ export function judgeMetadata(provider: Provider, metadata: object): { readonly 
 
 const localCodes = new Set(['implicit-force-https', 'implicit-forbid-localhost']);
 
-/** Allows http URIs in development, if all http URIs of the client are on this machine. `invalidate` of helpers/client_schema.js, and its codes. */
+/**
+ * Allows http URIs in development, if all http URIs of the client are on this machine. Depends on `invalidate` of helpers/client_schema.js, and its codes.
+ */
 function allowLocalClients(Client: unknown): void {
   const { prototype } = (Client as { Schema: { prototype: ClientSchema } }).Schema;
   const { invalidate } = prototype;

@@ -8,7 +8,9 @@ import * as helpers from 'oidc-provider/lib/helpers/grants.js';
 import validateDpop, { checkDpopReplay } from 'oidc-provider/lib/helpers/validate_dpop.js';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 
-/** Returns the DPoP proof of a token request; undefined if the request has none. helpers/validate_dpop.js @throws InvalidDpopProof, UseDpopNonce */
+/**
+ * Returns the DPoP proof of a token request; undefined if the request has none. Depends on helpers/validate_dpop.js. @throws InvalidDpopProof, UseDpopNonce
+ */
 export async function dpopProof(ctx: KoaContextWithOIDC): Promise<{ readonly jkt: string; use(): Promise<void> } | undefined> {
   const { provider, client } = ctx.oidc;
   const proof = await validateDpop(provider, ctx);
@@ -24,7 +26,7 @@ interface TokenProof {
 
 /**
  * Returns the DPoP proof of a request to a route of the service that oidc-provider does not have. Undefined if the request has no proof, or if DPoP is off.
- * helpers/validate_dpop.js, as shared/access_token.js uses it.
+ * Depends on helpers/validate_dpop.js, as shared/access_token.js uses it.
  * @param url of the route, without a query
  * @throws InvalidDpopProof, UseDpopNonce
  */

@@ -86,7 +86,7 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
   return provider;
 }
 
-/** Methods whose effect would be lost when keys rotate, or that change which handlers answer. */
+/** Methods whose effect would be lost when signing keys rotate, or that change which handlers answer. */
 const changes = [
   'use',
   'on',

@@ -4,7 +4,9 @@ import { createSessionId, createSessionUid } from '../artifacts/ids.js';
 import { sessionMembers } from '../artifacts/session-members.js';
 import { type Class, membersOf } from './base-model.js';
 
-/** Ends the session of an end-session request, as if the user had confirmed the sign-out. The last step of `confirm` in actions/end_session.js. */
+/**
+ * Ends the session of an end-session request, as if the user had confirmed the sign-out. Depends on the last step of `confirm` in actions/end_session.js.
+ */
 export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> {
   (ctx.oidc as { params: unknown }).params = { logout: 'yes' };
   await (confirm.at(-1) as (ctx: KoaContextWithOIDC) => Promise<void>)(ctx);

@@ -8,7 +8,7 @@ import { lifetimesOf } from '../lifetimes.js';
 import { type GrantType, requireProof } from '../token-request.js';
 import { clientCredentialsScope } from './asked-scope.js';
 
-/** Issues a token of the client itself. @see RFC 6749 §4.4 */
+/** Creates the grant type that issues a token of the client itself. @see RFC 6749 §4.4 */
 export function createClientCredentials(parts: OidcParts, scopes: Scopes, accessTokens: AccessTokens): GrantType {
   const { tokens } = parts.adapters;
   const lifetimes = lifetimesOf(parts);
