@@ -109,7 +109,7 @@ function send(ctx: Context, { outsideTag = [] }: MountedOperation, { status, ans
   if (outsideTag.length > 0) ctx.set('ETag', entityTagOf(Object.fromEntries(ofRecord)));
 }
 
-/** Maximum left-out records that are remembered. Each is logged once, until a list contains it again. */
+/** Maximum left-out records that are remembered. Each record is logged once, until a list contains it again. */
 const REMEMBERED = 10_000;
 
 /** Returns the answer if it fits its schema, so that no other member of a record is sent. A list leaves out items that do not fit, and names them. */

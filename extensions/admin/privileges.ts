@@ -1,4 +1,4 @@
-/** Checks that no caller of the admin API grants more than it holds. The rules are in `directory.privileges`. */
+/** Checks that no caller of the admin API grants more than the caller holds. The rules are in `directory.privileges`. */
 import { isAdminScope, type OperationRequest, type Person, type PersonWithUser } from '../../lib/extension-door.js';
 import { errors } from './errors.js';
 

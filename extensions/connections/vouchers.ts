@@ -25,10 +25,7 @@ type Settings = Pick<ConnectionFields, 'mapping'>;
  */
 const harmless: ReadonlySet<string> = new Set(['name', 'hasButton', 'endSession', 'domains', 'clientAuth', 'keyAlgorithm']);
 
-/**
- * Returns whether a change can decide who signs in. Changes of all members can, except of the harmless members. A change that disables the connection
- * cannot.
- */
+/** Returns whether a change can decide who signs in. Every member can decide it, except the harmless members and the status `disabled`. */
 export const decidesWhoSignsIn = (patch: object): boolean =>
   Object.entries(patch).some(([name, value]) => !(harmless.has(name) || (name === 'status' && value === 'disabled')));
 

@@ -94,7 +94,7 @@ export const describedFactor = ({ id, kind, name, createdAt, lastUsedAt, recover
   ...(recovery ? { codesLeft: recovery.codes.length } : {}),
 });
 
-/** Names a sign-in of a browser. Each sign-in of a session has its own name. */
+/** Returns the name of a sign-in of a browser. Each sign-in of a session has its own name. */
 export const signInName = (session: string, authTime: number): string => `${session} ${authTime}`;
 
 export const slotOf = {

@@ -41,7 +41,7 @@ const Impersonation = Type.Object(
     endsAt: Type.Date(),
     endedAt: Type.Optional(Type.Date()),
     endedBy: Type.Optional(oneOf(ends)),
-    /** Present until the sign-in of the row has ended. */
+    /** Mark of a row whose sign-in has not ended yet. */
     open: Type.Optional(Type.Literal('yes')),
   },
   strict,
@@ -125,7 +125,7 @@ async function withoutReasons(rows: ExtensionRows<Impersonation>, { personId }: 
   const waiting: (readonly [id: string, events: readonly string[]])[] = [];
   for (const { id, targetPersonId } of await ofPerson(rows, personId)) {
     const end: End = { at, by: targetPersonId === personId ? 'target' : 'permission' };
-    // Read at the write, because another request may have ended the row since. Then the event of the end has the reason too.
+    // The row is read at the write, because another request may have ended the row since. Then the event of the end has the reason too.
     let wasEnded = false;
     await rows.update(
       id,

@@ -38,7 +38,7 @@ export function createRules({
       // Linked accounts have the same `sub`, so the operator would impersonate themself.
       const family = await accounts.family(target.person);
       if (family.some(({ person }) => person.user.id === operator.person.user.id)) return 'target';
-      // Read without caches, because another node may have just granted a privilege. A record that cannot be read counts as a privilege.
+      // Privileges are read without caches, because another node may have just granted a privilege. A record that cannot be read counts as a privilege.
       return (await privileges.of((target.owner ?? target).person)).length > 0 ? 'target' : undefined;
     },
   };

@@ -38,7 +38,7 @@ export function linkRefOf(name: string): LinkRef | undefined {
 /** A user who is signed in in a browser that opens the invitation of another user. */
 export interface OtherUser {
   readonly oid: string;
-  /** Absent if the sign-in is incomplete. */
+  /** Name of the user. Absent if the sign-in is incomplete. */
   readonly name?: string;
 }
 

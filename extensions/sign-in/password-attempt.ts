@@ -49,7 +49,7 @@ export function createPasswordAttempt({ directory, signIn: { interactions } }: E
     const narrowed = { tids, organisation, method: 'password', isParentNameAllowed: true };
     const named = await (refused ? accounts.candidatesAmong(remembered, identifier, narrowed) : accounts.candidates(identifier, narrowed));
     const exempt = await attempt.countBrowser(browser, ownersOf(named.filter(isRemembered)));
-    // Above the rate limits that users notice, a browser may still sign in to the accounts that it signed in to before, and to no other account.
+    // Above the rate limits that users notice, a browser may still sign in, but only to accounts that it signed in to before.
     const candidates = refused ? named.filter((account) => exempt.has(ownerOf(account))) : named;
     if (refused && candidates.length === 0) return refused;
 

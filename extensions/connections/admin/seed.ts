@@ -1,4 +1,6 @@
-/** Connections of the option `seed`, under `extensions.connections`. Each has its id, and the name of its tenant unless it is of the instance. */
+/**
+ * Connections of the option `seed`, under `extensions.connections`. Each connection has its id, and the name of its tenant unless it is of the instance.
+ */
 import { defineSeed, type ExtensionContext, type ExtensionSeed, type SeedPart } from '../../../lib/extension-door.js';
 import type { ConnectionLookup } from '../lookup.js';
 import { type Connection, connections } from '../records.js';

@@ -14,7 +14,7 @@ export interface Opening {
   readonly identity: ExternalIdentity;
   /** Whether the person must acknowledge the account first. */
   readonly isClaim: boolean;
-  /** As in `SignIn`. */
+  /** Id of the only tenant whose requests the sign-in answers, as in `SignIn`. */
   readonly heldTo?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Client secrets and signing keys by which a connection authenticates at its provider. Both are stored encrypted. */
+/** Client secrets and signing keys by which a connection authenticates at its provider. Secrets and signing keys are stored encrypted. */
 import { createHash, generateKeyPair, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { ExtensionContext } from '../../../lib/extension-door.js';

@@ -1,6 +1,6 @@
 /**
- * Service providers in the option `seed`, under `extensions.saml.serviceProviders`. Each has its id, and the name of its tenant unless it belongs to the
- * instance. Metadata is given as text, because a start must not depend on another server. Settings of tenants' entities are under
+ * Service providers in the option `seed`, under `extensions.saml.serviceProviders`. Each service provider has its id, and the name of its tenant unless it
+ * belongs to the instance. Metadata is given as text, because a start must not depend on another server. Settings of tenants' entities are under
  * `extensions.saml.entities`.
  */
 import { ConfigError, defineSeed, type ExtensionContext, type ExtensionSeed, IdpError } from '../../../lib/extension-door.js';
@@ -44,7 +44,7 @@ export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Part
           );
         });
         const place = { owner, id };
-        // Checked before the write, because the same seed may create the connection.
+        // The references are checked before the write, because the same seed may create the connection.
         const checkIdp = ({ idp }: { readonly idp?: unknown }) =>
           asOptionProblem(`serviceProviders[${index}]`, () => checkReferences(typeof idp === 'string' ? { idp } : {}, owner, context));
         return {

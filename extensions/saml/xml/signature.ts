@@ -26,7 +26,7 @@ export class BadSignature extends Error {
   }
 }
 
-/** Accepted canonicalizations. Both give the same form, because messages have no comments. @see SAML Core §5.4.3, §5.4.4 */
+/** Accepted canonicalizations. Both canonicalizations give the same form, because messages have no comments. @see SAML Core §5.4.3, §5.4.4 */
 const canonicalizations = [EXCLUSIVE_C14N, `${EXCLUSIVE_C14N}WithComments`];
 
 /** Returns all signatures in the tree, at any depth. */
