@@ -1,6 +1,6 @@
-/** One promise of a contract. The case throws if the promise is broken, as `node:assert` does, and needs no test framework. */
+/** One promise of a contract. If the promise is broken, the case throws as `node:assert` does. A case needs no test framework. */
 export interface ConformanceCase<Store> {
-  /** `subject: what holds`. Unique in its suite. */
+  /** Name of the case, unique in its suite: `subject: what holds`. */
   readonly name: string;
   /**
    * Runs the case.

@@ -6,7 +6,7 @@ export const SHORT = 40;
 /** Milliseconds for records that stay. */
 export const LONG = 60_000;
 
-/** Milliseconds by which the clocks of a store and of this process on one machine never differ. */
+/** Maximum milliseconds between the clock of a store and the clock of this process, on one machine. */
 const MARGIN = 15;
 
 /** Resolves when an instant has passed for the store too. */

@@ -6,7 +6,7 @@ export interface Test {
   skip(name: string, run: () => Promise<void>): unknown;
 }
 
-/** `describe` of a test framework. */
+/** Registers a suite: `describe` of a test framework. */
 export type Describe = (name: string, register: () => void) => unknown;
 
 /** A promise that a store does not keep. */
@@ -18,7 +18,7 @@ export interface Skip {
 }
 
 export interface ConformanceOptions<Store = never> {
-  /** Returns another instance over the same data, as another process would have it. Required for every store that outlives its process. */
+  /** Returns another instance over the same data, as another node would have it. Required for every store that outlives its node. */
   readonly peer?: (store: Store) => Promise<Store>;
   readonly skip?: readonly Skip[];
   /** @default the global `test` or `it` */

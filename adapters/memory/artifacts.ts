@@ -3,7 +3,7 @@ import { createCounters } from './counters.js';
 import { createLeases } from './leases.js';
 import { startSweep } from './sweep.js';
 
-/** A record until it expires, or (without one) the tombstone of a removed record. */
+/** A record until it expires, or the tombstone of a removed record, which has no `artifact`. */
 interface Entry {
   readonly artifact: Artifact | undefined;
   readonly until: number;
@@ -24,7 +24,7 @@ class Records {
     return [...(this.#keysByAccount.get(account) ?? [])].flatMap((key) => this.live(key, now) ?? []);
   }
 
-  /** Whether the condition of a write is met. */
+  /** Returns whether the condition of a write is met. */
   holds(put: Put, now: number): boolean {
     const entry = this.entries.get(put.key);
     const current = entry !== undefined && entry.until > now ? entry : undefined;
@@ -40,7 +40,7 @@ class Records {
     this.#set(write.key, { artifact: frozenArtifact(write, version), until: write.expiresAt });
   }
 
-  /** Leaves a tombstone, which ends no earlier than an existing one. */
+  /** Leaves a tombstone. If there is a tombstone, the new tombstone ends no earlier. */
   remove(key: ArtifactKey, until: number): void {
     const entry = this.entries.get(key);
     const tombstoneUntil = entry !== undefined && entry.artifact === undefined ? entry.until : 0;
@@ -71,7 +71,7 @@ class Records {
 }
 
 /**
- * An artifact store in memory. Each call does its work in one synchronous step, so that no other call comes between a condition and its write.
+ * Creates an artifact store in memory. Each call does its work in one synchronous step, so that no other call comes between a condition and its write.
  * @example
  * ```ts
  * import { createIdentityProvider } from 'tenant-idp';

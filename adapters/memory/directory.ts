@@ -2,7 +2,7 @@ import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-
 import { Rows } from './rows.js';
 
 /**
- * A directory store in memory.
+ * Creates a directory store in memory.
  * @example
  * ```ts
  * import { createIdentityProvider } from 'tenant-idp';

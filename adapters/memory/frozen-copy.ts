@@ -1,12 +1,12 @@
 import { isDate } from 'node:util/types';
 
-/** Copies that this file made. They never change, so the next version of a row shares unchanged parts. */
+/** Copies that this file created. Copies never change, so the next version of a row shares unchanged parts. */
 const copies = new WeakSet<object>();
 
 /**
- * Returns a deeply frozen copy of a row's value. Later changes by the writer do not reach the store, and no reader can change the value for
- * others. Members that are undefined are left out. A `Date` is copied, because it cannot be frozen.
- * @throws TypeError for anything that is not plain data, because other stores cannot keep it.
+ * Returns a deeply frozen copy of a row's value. Later changes by the writer do not reach the store. A reader cannot change the value for other readers.
+ * Members that are undefined are left out. A `Date` is copied, because it cannot be frozen.
+ * @throws TypeError for a value that is not plain data, because other stores cannot store such a value.
  */
 export function frozenCopy<T>(value: T): T {
   return copy(value, '') as T;
@@ -20,7 +20,7 @@ function copy(value: unknown, path: string): unknown {
   if (Array.isArray(value)) return remembered(value.map((element, index) => copy(element, `${path}[${index}]`)));
   if (isPlainObject(value)) {
     const members = Object.entries(value).filter(([, member]) => member !== undefined);
-    // fromEntries defines members, so one named __proto__ stays a member.
+    // `fromEntries` defines members, so a member named `__proto__` stays a member.
     return remembered(Object.fromEntries(members.map(([name, member]) => [name, copy(member, `${path}.${name}`)])));
   }
   throw new TypeError(`A row holds something that is not plain data at '${path.replace(/^\./, '')}'.`);

@@ -70,7 +70,7 @@ export class OrderedIndex implements RowIndex<Entry> {
     return ids;
   }
 
-  /** Returns the ids of the rows of a range, in its order. @throws TypeError for a range of another index. */
+  /** Returns the ids of the rows of a range, in the order of the range. @throws TypeError for a range of another index. */
   range(range: Range): readonly string[] {
     const { after, descending = false, limit } = range;
     const { from, below } = boundsOf(range, this.#fields, this.#order);
@@ -89,7 +89,7 @@ export class OrderedIndex implements RowIndex<Entry> {
   }
 }
 
-/** The ids of rows are not empty. */
+/** Returns the position before all rows with this value. The empty id comes first, because the ids of rows are not empty. */
 const beforeAll = (value: Ordered): Position => ({ value, id: '' });
 
 const comparePositions = (one: Position, other: Position): number =>

@@ -2,12 +2,14 @@ import { isDate } from 'node:util/types';
 import type { IndexSpec } from '../../lib/store/directory-store.js';
 import { SortedIds } from './sorted-ids.js';
 
-/** A declared index. An entry is a row's place in it: none if the row lacks a field, one for each element of an array. */
+/**
+ * A declared index. An entry is a row's position in the index. A row that lacks a field has no entry. A row with an array has one entry for each element.
+ */
 export interface RowIndex<Entry> {
   readonly unique: boolean;
   /** Returns the entries of a row. @throws TypeError for a row that the index cannot hold. */
   entriesOf(row: object): readonly Entry[];
-  /** Whether two versions of a row have the same entries. False if they may differ. */
+  /** Returns whether two versions of a row have the same entries. False if the entries may differ. */
   isUnmoved(before: object, after: object): boolean;
   isTaken(entry: Entry, id: string): boolean;
   add(entry: Entry, id: string): void;
@@ -63,16 +65,16 @@ export class LookUpIndex implements RowIndex<string> {
 export type Path = readonly string[];
 export const pathOf = (field: string): Path => field.split('.');
 
-/** JSON distinguishes combinations, whatever characters the values have. */
+/** Returns the key of a combination of values. JSON distinguishes combinations, even if the values have special characters. */
 export const keyOf = (values: readonly string[]): string => JSON.stringify(values);
 
-/** @throws TypeError unless there are this many texts. */
+/** Returns the values as texts. @throws TypeError unless there are this many texts. */
 export function checkedTexts(values: readonly unknown[], count: number): readonly string[] {
   if (values.length === count && values.every((value) => typeof value === 'string')) return values;
   throw new TypeError(`This index is looked up with ${count} strings.`);
 }
 
-/** Returns the key of each combination of the texts at some paths. @throws TypeError if more than one of them is an array. */
+/** Returns the key of each combination of the texts at some paths. @throws TypeError if several of the paths hold an array. */
 export function combinationsAt(row: object, paths: readonly Path[]): readonly string[] {
   const values = paths.map((path) => textsAt(row, path));
   if (values.filter((list) => list.length > 1).length > 1) {
@@ -94,7 +96,9 @@ export function valueAt(row: object, path: Path): unknown {
   return value;
 }
 
-/** Whether two versions of a row have the same value at each path. Lists are compared by identity, because versions of a row share unchanged lists. */
+/**
+ * Returns whether two versions of a row have the same value at each path. Lists are compared by identity, because versions of a row share unchanged lists.
+ */
 export const haveSameAt = (paths: readonly Path[], before: object, after: object): boolean =>
   paths.every((path) => isSame(valueAt(before, path), valueAt(after, path)));
 

@@ -6,8 +6,8 @@ import { LookUpIndex, type RowIndex } from './row-index.js';
 import { SortedIds } from './sorted-ids.js';
 
 /**
- * Rows of a collection, with their indexes. Each write does its work in one synchronous step and checks everything before it changes anything. Rows are
- * frozen copies, made at the write, so a read returns the row itself.
+ * Rows of a collection, with their indexes. Each write does its work in one synchronous step, and checks everything before it changes anything. Rows are
+ * frozen copies that the write created, so a read returns the row itself.
  */
 export class Rows<R extends Row> implements Collection<R> {
   readonly #name: string;

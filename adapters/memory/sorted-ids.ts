@@ -1,7 +1,7 @@
 import type { Page } from '../../lib/store/directory-store.js';
 import { compareTexts } from '../../lib/store/index-order.js';
 
-/** A sorted set of ids. Ids in the order of time are appended. Other ids are moved into place. */
+/** A sorted set of ids. Ids that arrive in the order of time are appended. Other ids are moved into place. */
 export class SortedIds {
   readonly #ids: string[] = [];
 
@@ -31,7 +31,7 @@ export class SortedIds {
     return this.#ids.slice(start, start + page.limit);
   }
 
-  /** Returns the place of the first id that is not before this one. */
+  /** Returns the position of the first id that is not before this id. */
   #firstFrom(id: string): number {
     let low = 0;
     let high = this.#ids.length;

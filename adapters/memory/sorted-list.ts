@@ -1,7 +1,7 @@
 /** Maximum items of a chunk, in which items are moved one by one. */
 const CHUNK = 512;
 
-/** Distinct items in the order of a comparison. They are in chunks, so that an insertion moves few of them, however many there are. */
+/** Distinct items in the order of a comparison. The items are in chunks, so that an insertion into a long list moves only a few items. */
 export class SortedList<T> {
   readonly #compare: (one: T, other: T) => number;
   readonly #chunks: T[][] = [];
@@ -36,7 +36,7 @@ export class SortedList<T> {
     if (chunk.length === 0) this.#chunks.splice(chunkIndex, 1);
   }
 
-  /** Yields items in ascending order, from the first that is not before the given one. */
+  /** Yields items in ascending order, from the first item that is not before the given item. */
   *from(start?: T): Generator<T, undefined> {
     let [chunkIndex, index] = start === undefined ? [0, 0] : this.#firstFrom(start);
     for (let chunk = this.#chunks[chunkIndex]; chunk !== undefined; chunk = this.#chunks[++chunkIndex]) {
@@ -45,7 +45,7 @@ export class SortedList<T> {
     }
   }
 
-  /** Yields items in descending order, from the last that is before the given one. */
+  /** Yields items in descending order, from the last item that is before the given item. */
   *downFrom(end?: T): Generator<T, undefined> {
     const [last, index] = end === undefined ? [this.#chunks.length, 0] : this.#firstFrom(end);
     for (let chunkIndex = last, from = index - 1; chunkIndex >= 0; chunkIndex -= 1) {
@@ -55,7 +55,7 @@ export class SortedList<T> {
     }
   }
 
-  /** Returns the chunk, and the place in it, of the first item that is not before this one. */
+  /** Returns the chunk, and the position in the chunk, of the first item that is not before this item. */
   #firstFrom(item: T): [chunk: number, index: number] {
     const chunkIndex = firstIndex(this.#chunks, (chunk) => this.#compare(chunk.at(-1) as T, item) >= 0);
     const chunk = this.#chunks[chunkIndex] ?? [];
@@ -63,7 +63,7 @@ export class SortedList<T> {
   }
 }
 
-/** Returns the index of the first matching element of a list whose matching elements are its last ones. */
+/** Returns the index of the first matching element. The matching elements must be the last elements of the list. */
 function firstIndex<T>(list: readonly T[], fits: (element: T) => boolean): number {
   let low = 0;
   let high = list.length;

@@ -1,15 +1,17 @@
-/** Entries that expire. The sweep removes them, so that records that nobody reads again do not fill the memory. Reads check expiry themselves. */
+/**
+ * Entries that expire. The sweep removes expired entries, because records that are never read again would fill the memory. Reads check expiry themselves.
+ */
 
 export interface Expiring {
   readonly entries: ReadonlyMap<string, { readonly until: number }>;
   drop(key: string): void;
 }
 
-/** Ticks of a round over all entries, so that memory is freed within half a minute, and no tick blocks for long. */
+/** Ticks of a round over all entries. With this number, memory is freed within half a minute, and no tick blocks for long. */
 const TICKS_PER_ROUND = 30;
 const TICK_MS = 1000;
 
-/** @returns a function that stops the sweep. The timer does not keep the process alive. */
+/** @returns a function that stops the sweep. The timer does not keep Node.js running. */
 export function startSweep(tables: readonly Expiring[]): () => void {
   const sweepers = tables.map(sweeper);
   const timer = setInterval(() => {

@@ -2,16 +2,16 @@ import type { AnyBulkWriteOperation, Document } from 'mongodb';
 import { present } from '../../lib/present.js';
 import type { Artifact, ArtifactKey, ArtifactWrite, Put, Remove } from '../../lib/store/artifact-store.js';
 
-/** A document of the store. Its names are short, because every document has them. */
+/** A document of the store. The names of the members are short, because every document has them. */
 export interface State {
   /** Time until which the document is valid. */
   readonly e: Date;
   /** Set for a tombstone of a removed record, which has no other fields. */
   readonly d?: true;
-  /** Version. Only records have one. */
+  /** Version. Only records have a version. */
   readonly n?: number;
   readonly v?: string;
-  /** Time of its use. */
+  /** Time at which the record was used. */
   readonly c?: number;
   readonly a?: string;
   /** Links, as pairs, because any text may be the name of a link. */
@@ -26,8 +26,8 @@ export interface Intent {
   /** The document after the write. */
   readonly s: State;
   /**
-   * Time until which the document is valid without the intent. Until the decision, the document is stored as long as either. Absent if there was no
-   * document.
+   * Time until which the document is valid without the intent. Absent if there was no document. Until the decision, the document is stored until the later
+   * of both times.
    */
   readonly o?: Date;
 }
@@ -37,8 +37,9 @@ export interface ArtifactDocument extends State {
   /** Id of the commit that wrote the document. */
   readonly t: string;
   /**
-   * The state before a commit that put the same record again, so that the commit can be undone. `u` in it is set if the commit before had put the record
-   * again too. Only the last state is known: after it was restored, `u` alone says that the document is not the work of the commit before it.
+   * The state before a commit that put the same record again, so that the commit can be undone. `u` in this state is set if the previous commit also put
+   * the record again. Only the last state is known. After that state was restored, `u` alone shows that the document is not the work of the previous
+   * commit.
    */
   readonly u?: { readonly t?: string; readonly n?: number; readonly u: boolean };
   readonly p?: Intent;
@@ -57,7 +58,7 @@ const endOf = ({ e, p }: ArtifactDocument): number => (p?.o ?? e).getTime();
 const isLive = (document: ArtifactDocument | undefined, now: number): document is ArtifactDocument =>
   document !== undefined && endOf(document) > now && (document.n !== undefined || document.d === true);
 
-/** Returns the record of a document, unless it expired or was removed. An undecided intent does not count. */
+/** Returns the record of a document, unless the record expired or was removed. An undecided intent does not count. */
 export function artifactOf(document: ArtifactDocument, now: number): Artifact | undefined {
   const { _id, v, n, c, a, l } = document;
   if (!isLive(document, now) || n === undefined || v === undefined) return undefined;
@@ -71,7 +72,7 @@ export function artifactOf(document: ArtifactDocument, now: number): Artifact | 
   };
 }
 
-/** Whether the condition of a write holds for the current document. */
+/** Returns whether the condition of a write holds for the current document. */
 export function holds(write: ArtifactWrite, document: ArtifactDocument | undefined, now: number): boolean {
   if (write.op === 'remove') return true;
   const current = isLive(document, now) ? document : undefined;
@@ -90,8 +91,8 @@ export function stateAfter(write: ArtifactWrite, document: ArtifactDocument | un
 }
 
 /**
- * Returns a write as one statement. The statement writes if its condition holds and no intent is in its way. Otherwise it matches nothing, or fails as a
- * duplicate.
+ * Returns a write as one statement. The statement writes if the condition of the write holds and no intent is in the way. In all other cases, the statement
+ * matches nothing, or fails as a duplicate.
  */
 export function statementOf(write: ArtifactWrite, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> {
   if (write.op === 'remove') return removeStatement(write, t);
@@ -103,8 +104,8 @@ export function statementOf(write: ArtifactWrite, t: string, now: Date): AnyBulk
 }
 
 /**
- * Returns an unconditional put as a statement that can be undone. The statement puts a new record, or the same record again, and otherwise fails as a
- * duplicate.
+ * Returns an unconditional put as a statement that can be undone. The statement puts a new record, or the same record again. In all other cases, the
+ * statement fails as a duplicate.
  */
 export function reversibleStatement(write: Put, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> {
   const fields = fieldsOf(write);
@@ -117,8 +118,8 @@ export function reversibleStatement(write: Put, t: string, now: Date): AnyBulkWr
 }
 
 /**
- * Returns statements that undo the writes of a commit, unless another write came after them. Only the commit that created a document deletes it, because
- * other commits that put it again may have succeeded.
+ * Returns statements that undo the writes of a commit, unless another write came after the commit. Only the commit that created a document deletes the
+ * document, because other commits that put it again may have succeeded.
  */
 export function undoStatements(keys: readonly ArtifactKey[], t: string): AnyBulkWriteOperation<ArtifactDocument>[] {
   const own = { _id: { $in: [...keys] }, t, p: none };

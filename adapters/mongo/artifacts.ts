@@ -13,7 +13,8 @@ import { createLeases, type LeaseDocument } from './leases.js';
 type Linked = ArtifactDocument & { readonly f?: readonly ArtifactDocument[] };
 
 /**
- * An artifact store in MongoDB: a document for each record, found by its key alone, so the collection can be sharded by hashed `_id`.
+ * Creates an artifact store in MongoDB, with a document for each record. A document is found by its key alone, so the collection can be
+ * sharded by hashed `_id`.
  * @throws ConfigError
  * @example
  * ```ts
@@ -33,12 +34,12 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
   const records = database.collection<ArtifactDocument>('artifacts');
   const counters = database.collection<CounterDocument>('counters');
   const leases = database.collection<LeaseDocument>('leases');
-  /** The node's clock, until the store is opened with one that all nodes share. */
+  /** Returns the time of this node, until the store is opened with the time that all nodes share. */
   let clock = (): number => Date.now();
   const now = (): number => clock();
   const decisions = new Decisions(records, now);
 
-  /** Completes decided commits before it returns. Undecided ones do not count. */
+  /** Completes decided commits before it returns. Undecided commits do not count. */
   async function settled(find: () => Promise<readonly ArtifactDocument[]>): Promise<readonly ArtifactDocument[]> {
     for (;;) {
       const documents = await find();
@@ -101,7 +102,7 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
   };
 }
 
-/** Reads the documents of the requests, with those of their links. */
+/** Reads the documents of the requests, and the documents of their links. */
 async function load(records: Collection<ArtifactDocument>, requests: readonly ReadRequest[]): Promise<ArtifactDocument[]> {
   const filter = { _id: { $in: requests.map(({ key }) => key as string) } };
   const names = [...new Set(requests.flatMap(({ follow = [] }) => follow))];
@@ -111,7 +112,7 @@ async function load(records: Collection<ArtifactDocument>, requests: readonly Re
   return documents.flatMap(({ f = [], ...document }) => [document, ...f]);
 }
 
-/** Returns stages that add the documents of links with these names. They are looked up after the document with the links was read. */
+/** Returns stages that add the documents of links with these names. The server looks these documents up after it read the document with the links. */
 function following(names: readonly string[], from: string): Document[] {
   const [name, key] = [0, 1].map((index) => ({ $arrayElemAt: ['$$link', index] }));
   const named = { $filter: { input: { $ifNull: ['$l', []] }, as: 'link', cond: { $in: [name, { $literal: names }] } } };

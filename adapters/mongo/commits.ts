@@ -7,14 +7,18 @@ import { isDuplicate } from './database.js';
 import { inTime } from './deadline.js';
 import type { Decisions } from './decisions.js';
 
-/** Maximum attempts when concurrent writes come between. */
+/** Maximum attempts if concurrent writes interfere. */
 const ATTEMPTS = 100;
 
 /**
- * Commits the usual writes of a request in one round trip: a single record, or new records (and some that stay as they are) with the one that is
- * spent or swapped for them. The spent or swapped record is written last. When its condition does not hold, the inserted records are removed again.
- * Records that a crash leaves behind were never disclosed, and expire. A new record may thus exist a little before its commit, which shows only to
- * a caller that knows its key or lists its account. All other commits, and those that fail this way, are made by decision and seen as a whole.
+ * Commits the usual writes of a request in one round trip. The usual writes are a single record, or new records together with one record that is spent or
+ * swapped for them. Records that are put again unchanged may be among the new records. The spent or swapped record is written last. If its condition does
+ * not hold, the inserted records are removed again.
+ *
+ * Records that a crash leaves behind were never disclosed, and expire. A new record may thus exist a little before its commit. Only code that knows the
+ * store key of the record, or lists its account, can see this.
+ *
+ * All other commits, and commits that fail in this way, are made by decision and are seen as a whole.
  */
 export function createCommits(
   records: Collection<ArtifactDocument>,
@@ -73,8 +77,8 @@ export function createCommits(
 const commitId = (): string => `commit ${randomBytes(15).toString('base64url')}`;
 
 /**
- * Returns the write to make after all others, which can be undone: a single one, or the only one that uses or swaps a record. Null if there is none,
- * undefined if there are several.
+ * Returns the write to make after all other writes, which can be undone: a single write, or the only write that uses or swaps a record. Null if there is no
+ * such write, undefined if there are several.
  */
 function conditionalOf(writes: readonly ArtifactWrite[]): ArtifactWrite | null | undefined {
   if (writes.length === 1) return writes[0];

@@ -4,7 +4,7 @@ import { checkClient } from './client-options.js';
 import { inTime } from './deadline.js';
 
 export interface MongoOptions {
-  /** Database of a `MongoClient`. The caller closes the client. */
+  /** Database of a `MongoClient`. The host closes the client. */
   readonly db: Db;
   /** Prefix of the names of all collections. @default `idp_` */
   readonly prefix?: string;
@@ -49,5 +49,5 @@ export function createDatabase({ db, prefix = 'idp_' }: MongoOptions): Database 
   };
 }
 
-/** The server does not say which index caused the duplicate. */
+/** Returns whether the error is a duplicate. The server does not report which index caused the duplicate. */
 export const isDuplicate = (error: unknown): boolean => (error as { code?: unknown } | undefined)?.code === 11_000;

@@ -12,17 +12,21 @@ interface DecisionDocument {
   readonly x?: true;
 }
 
-/** Milliseconds that a writer waits for an undecided commit: many round trips. */
+/** Milliseconds that a writer waits for an undecided commit. Many round trips fit into this time. */
 const UNDECIDED_MS = 250;
 const PAUSE_MS = 10;
-/** Milliseconds for which a decision stays for running calls, after nothing else needs it. */
+/** Milliseconds for which a decision stays for running calls, after no record needs the decision. */
 const KEPT_MS = 60 * 60_000;
 
 /**
- * Commits that change existing records, without transactions. Each record gets its next state as an intent. Then one document is inserted,
- * the decision, and its insertion is the commit. Then the intents become the records. A reader or writer that meets an intent looks for the
- * decision. If there is a decision, the commit is done, and the reader or writer completes it. If there is none, the record has its former
- * state. A writer that waited in vain inserts the opposite decision under the same id, so that only one of the two holds.
+ * Commits that change existing records, without transactions:
+ * - Each record gets its next state as an intent.
+ * - Then one document, the decision, is inserted. The insertion is the commit.
+ * - Then the intents become the records.
+ *
+ * A reader or writer that meets an intent looks for the decision. If there is a decision, the commit is done, and the reader or writer completes the
+ * commit. If there is no decision, the record has its former state. A writer that waited in vain inserts the opposite decision under the same id, so that
+ * only one of the two decisions holds.
  */
 export class Decisions {
   readonly #records: Collection<ArtifactDocument>;
@@ -35,7 +39,7 @@ export class Decisions {
     this.#clock = clock;
   }
 
-  /** @returns false if a concurrent write came between. Then nothing was written. */
+  /** @returns false if a concurrent write interfered. No record was then written. */
   async commit(t: string, writes: readonly ArtifactWrite[], documents: ReadonlyMap<string, ArtifactDocument>): Promise<boolean> {
     const now = this.#clock();
     const k = writes.map(({ key }) => key).sort();
@@ -49,7 +53,7 @@ export class Decisions {
     return isDone;
   }
 
-  /** Applies the decided commits whose intents the documents have. @returns whether there were any. Then the documents have to be read again. */
+  /** Applies the decided commits whose intents the documents have. @returns whether there were such commits. If so, the documents have to be read again. */
   async complete(documents: readonly ArtifactDocument[]): Promise<boolean> {
     const intents = intentsOf(documents);
     if (intents.length === 0) return false;
@@ -59,7 +63,10 @@ export class Decisions {
     return done.length > 0;
   }
 
-  /** Removes intents that are in the way of a writer, one step at a time. `met` records when the writer first met each, and is kept between the steps. */
+  /**
+   * Removes intents that are in the way of a writer, one step at a time. `met` records when the writer first met each intent, and is kept between the
+   * steps.
+   */
   async clear(documents: readonly ArtifactDocument[], met: Map<string, number>): Promise<void> {
     const intents = intentsOf(documents);
     const decisions = await this.#decisionsOf(intents);
@@ -92,7 +99,7 @@ export class Decisions {
     }
   }
 
-  /** @returns false if the opposite was decided. */
+  /** @returns false if the opposite decision was inserted before. */
   async #decide(decision: DecisionDocument): Promise<boolean> {
     try {
       await inTime((bounds) => this.#decisions.insertOne(decision, { ...bounds }));
@@ -135,7 +142,7 @@ const intentsOf = (documents: readonly ArtifactDocument[]): Intent[] => [
   ...new Map(documents.flatMap(({ p }) => (p ? [[p.t, p] as const] : []))).values(),
 ];
 
-/** Returns a statement that writes an intent if the document is still the one that was read, or still absent. */
+/** Returns a statement that writes an intent. The document must be unchanged since it was read, or still absent. */
 function intentStatement(p: Intent, key: ArtifactKey, document: ArtifactDocument | undefined): AnyBulkWriteOperation<ArtifactDocument> {
   if (!document) return { updateOne: { filter: { _id: key, t: p.t }, update: { $set: { e: p.s.e, p } }, upsert: true } };
   const { e: o, t } = document;

@@ -4,7 +4,8 @@ import type { RowDocument } from './rows/row-document.js';
 import { Rows } from './rows/rows.js';
 
 /**
- * A directory store in MongoDB: a document for each row. A unique index holds within one shard, so its collections are not to be sharded.
+ * Creates a directory store in MongoDB, with a document for each row. Do not shard the collections of the store, because a unique index holds
+ * within one shard.
  * @throws ConfigError
  * @example
  * ```ts

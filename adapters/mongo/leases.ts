@@ -5,7 +5,7 @@ import { inTime } from './deadline.js';
 
 export interface LeaseDocument {
   readonly _id: string;
-  /** Holder. */
+  /** Holder of the lease. */
   readonly h: string;
   readonly e: Date;
 }

@@ -1,7 +1,6 @@
 /**
- * The index of an account's records: a sorted set of their keys, by expiry. The index may name records that were removed or belong to
- * another account now, because readers check the records themselves. Each addition removes expired members, and the set expires with its
- * last member.
+ * The index of an account's records: a sorted set of the records' keys, by expiry. The index may name records that were removed or that belong to another
+ * account now, because readers check the records themselves. Each addition removes expired members. The set expires with its last member.
  */
 import { hash } from 'node:crypto';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
@@ -9,7 +8,7 @@ import type { Connection } from './connection.js';
 import { decode, isTombstone } from './record.js';
 import { defineScript } from './script.js';
 
-/** Uses GT, because of two concurrent puts the later one may expire first. */
+/** Uses GT, because the later of two concurrent puts may expire first. */
 export const indexByAccount = `
 local function indexByAccount(index, record, ends, now)
   redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
@@ -26,7 +25,7 @@ return 0
 
 export interface AccountIndex extends Pick<ArtifactStore, 'listByAccount'> {
   keyOf(account: string): string;
-  /** For a Cluster, in which the index has its own slot. */
+  /** Adds puts to the index, for a Cluster, in which the index has its own slot. */
   add(puts: readonly Put[]): Promise<unknown>;
 }
 

@@ -12,7 +12,7 @@ import { createReads, followScript } from './reads.js';
 import { checkServer, primariesOf, ready } from './servers.js';
 
 export interface RedisArtifactsOptions {
-  /** An ioredis client, created with `redisOptions` or `redisClusterOptions`. The caller closes it: `close` leaves it open. */
+  /** An ioredis client, created with `redisOptions` or `redisClusterOptions`. The host closes the client, because `close` leaves the client open. */
   readonly client: Redis | Cluster;
   /** Prefix of all keys. @default `idp:` */
   readonly prefix?: string;
@@ -21,8 +21,8 @@ export interface RedisArtifactsOptions {
 const scripts = [followScript, commitScript, indexByAccountScript, hitScript, leaseScript];
 
 /**
- * Keeps artifacts in Redis 6.2 or later. Every call is one round trip, except a commit or read over several slots of a Cluster.
- * @throws ConfigError `invalid_options` when the client's options would break a promise of the store.
+ * Creates an artifact store in Redis 6.2 or later. Every call is one round trip, except a commit or read over several slots of a Cluster.
+ * @throws ConfigError `invalid_options` if the client's options would break a promise of the store.
  * @example
  * ```ts
  * import { Redis } from 'ioredis';
@@ -38,7 +38,7 @@ const scripts = [followScript, commitScript, indexByAccountScript, hitScript, le
 export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOptions): ArtifactStore {
   checkOptions(client, prefix);
   const connection = createConnection(client);
-  /** The node's clock, until the store is opened with one that all nodes share. */
+  /** Returns the time of this node, until the store is opened with the time that all nodes share. */
   let clock = (): number => Date.now();
   const now = (): number => clock();
   const accounts = createAccountIndex(connection, prefix, now);
@@ -72,7 +72,7 @@ export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOption
     ...createCounters(connection, prefix),
     ...createLeases(connection, prefix),
 
-    /** In a Cluster, the time of the primary of the first slot. */
+    /** Returns the server's time. In a Cluster, the primary of the first slot has the time. */
     async time() {
       const [seconds, microseconds] = (await inTime((primariesOf(client)[0] as Redis).time())) as [number, number];
       return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);

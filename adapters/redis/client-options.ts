@@ -13,19 +13,19 @@ const connectionOptions = {
 } as const satisfies RedisOptions;
 
 /**
- * Options of ioredis for a single server or one behind Sentinel, to spread into your own. With them, a call fails within a second and a
- * half when the server is down or hangs. No command waits in a queue or is sent twice, and the client always reconnects.
+ * Options of ioredis for a single server or a server behind Sentinel, to spread into your own options. With these options, a call fails within 1.5 seconds
+ * if the server is down or hangs. No command waits in a queue or is sent twice. The client always reconnects.
  */
 export const redisOptions = {
   ...connectionOptions,
   enableOfflineQueue: false,
   sentinelCommandTimeout: 1000,
   retryStrategy: retryDelay,
-  // The primary became a replica, so the client has to ask Sentinel or the name server for the new one.
+  // The primary became a replica, so the client has to ask Sentinel or the name server for the new primary.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } as const satisfies RedisOptions;
 
-/** Options of ioredis for a Cluster, with the same effects. */
+/** Options of ioredis for a Cluster, with the same effects as `redisOptions`. */
 export const redisClusterOptions = {
   enableOfflineQueue: false,
   clusterRetryStrategy: retryDelay,
@@ -74,7 +74,10 @@ const clusterRules = ({ options }: Cluster): Rule[] => [
   ...connectionRules('client.options.redisOptions', options.redisOptions ?? {}),
 ];
 
-/** Auto-pipelining: a command would wait for the time-outs of two batches, and in a Cluster fail when slots move (ioredis issue 2075). */
+/**
+ * Returns the rules for every client. Auto-pipelining is refused, because a command would wait for the time-outs of two batches. In a Cluster, a command
+ * would also fail when slots move (ioredis issue 2075).
+ */
 const commonRules = (
   path: string,
   { keyPrefix, enableAutoPipelining }: Pick<RedisOptions, 'keyPrefix' | 'enableAutoPipelining'>,
@@ -83,7 +86,10 @@ const commonRules = (
   [`${path}.enableAutoPipelining`, !enableAutoPipelining, 'false, because commands are batched anyhow', enableAutoPipelining],
 ];
 
-/** Timers of ioredis drop healthy connections, because they fire before an answer is read that came while this process was busy. */
+/**
+ * Returns the rules for connections. Timers of ioredis drop healthy connections. The timer fires before an answer is read that arrived while this node
+ * was busy.
+ */
 const connectionRules = (path: string, { autoResendUnfulfilledCommands, commandTimeout, socketTimeout }: RedisOptions): Rule[] => [
   [
     `${path}.autoResendUnfulfilledCommands`,

@@ -5,7 +5,8 @@ import { bodyOf, tombstoneBody } from './record.js';
 import { defineScript } from './script.js';
 
 /**
- * Makes all writes or none: the script checks every condition first, and then writes. A server without memory refuses the first write of a script, or none.
+ * Makes all writes or none. The script checks every condition first, and then writes. A server without memory refuses the first write of a script, or no
+ * write.
  */
 export const commitScript = defineScript(`${indexByAccount}
 -- Version of a live record and when it was spent, or when a tombstone ends.
@@ -55,8 +56,8 @@ return 0
 const done: CommitResult = { ok: true };
 
 /**
- * Runs one script for all writes. In a Cluster it runs one for each slot, one after another, those with conditions first. If a script loses, or the store
- * becomes unavailable, the slots before it stay written.
+ * Runs one script for all writes. In a Cluster, one script runs for each slot, one after another. Slots whose writes have conditions come first. If a
+ * script loses, or the store becomes unavailable, the slots before this script stay written.
  */
 export function createCommits(
   connection: Connection,
@@ -87,7 +88,10 @@ export function createCommits(
     return lost === undefined ? done : { ok: false, lost: lost.key };
   }
 
-  /** The index is in another slot. It is written before the record is acknowledged, so it has every record that a caller knows. */
+  /**
+   * Commits the writes of one slot. The account index is in another slot. The index is written before the record is acknowledged, so the index has every
+   * acknowledged record.
+   */
   async function commitSlot(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
     const [result] = await Promise.all([commitTogether(writes), accounts.add(writes.filter(isPut))]);
     return result;
@@ -122,7 +126,7 @@ export function createCommits(
 
 const isPut = (write: ArtifactWrite): write is Put => write.op === 'put';
 
-/** A new record needs no script: a plain SET is enough. */
+/** Returns whether the write puts a new record. A new record needs no script, because a plain SET is enough. */
 const isNew = (write: ArtifactWrite): write is Put =>
   write.op === 'put' && write.account === undefined && (write.if === undefined || write.if === 'absent');
 

@@ -7,13 +7,13 @@ import type { Script } from './script.js';
 /** The commands of this store. A failed command is not sent again, except a script that the server did not know. */
 export interface Connection {
   readonly isCluster: boolean;
-  /** Divides keys into groups that one command may name: in a Cluster those of a slot, otherwise all. */
+  /** Divides keys into groups that one command may name. In a Cluster, a group has the keys of one slot. Otherwise one group has all keys. */
   together(keys: readonly ArtifactKey[]): (readonly ArtifactKey[])[];
   get(key: string): Promise<string | null>;
   mget(keys: readonly string[]): Promise<readonly (string | null)[]>;
   /** @returns null if the key exists. */
   setNew(key: string, text: string, expiresAt: number): Promise<'OK' | null>;
-  /** Members of a sorted set whose score is greater. */
+  /** Returns members of a sorted set whose score is greater. */
   membersAfter(key: string, score: number): Promise<readonly string[]>;
   removeMembers(key: string, members: readonly string[]): Promise<unknown>;
   /** @param count number of parameters, from the first, that are keys. */
@@ -21,7 +21,7 @@ export interface Connection {
 }
 
 export function createConnection(client: Redis | Cluster): Connection {
-  // A client has no stream before it connects, so only its kind tells that it will have one.
+  // A client has no stream before it connects. Only the kind of the client shows that the client will have one stream.
   const batch = client.isCluster ? () => {} : batching(client as Redis);
   return {
     isCluster: client.isCluster,
@@ -54,10 +54,9 @@ export function createConnection(client: Redis | Cluster): Connection {
 }
 
 /**
- * Sends the commands of one callback of the event loop, and of the promises that it settled, in one write. These are all commands that
- * follow the replies of one packet. To wait for the other callbacks of a turn costs more than it saves, because the server is idle during
- * the wait. Auto-pipelining of ioredis has one batch under way at a time, so that a command may wait for the time-out of the batch before
- * it.
+ * Sends the commands of one callback of the event loop, and of the promises that the callback settled, in one write. The commands are all commands that
+ * follow the replies of one packet. Waiting for the other callbacks of a turn costs more than it saves, because the server is idle during the wait.
+ * Auto-pipelining of ioredis has one batch under way at a time. A command may therefore wait for the time-out of the batch before it.
  */
 function batching(client: Redis): () => void {
   let corked: Redis['stream'] | undefined;

@@ -1,3 +1,3 @@
-/** Artifacts in Redis: a single server, one behind Sentinel, or a Cluster. Needs `ioredis`, whose clients the host creates. */
+/** Artifacts in Redis: a single server, a server behind Sentinel, or a Cluster. Needs `ioredis`. The host creates the client. */
 export { type RedisArtifactsOptions, redisArtifacts } from './artifacts.js';
 export { redisClusterOptions, redisOptions } from './client-options.js';

@@ -1,16 +1,16 @@
 /**
- * Ends connections on which an answer is overdue, so that a server that hangs gets no more commands until it answers a new connection. `socketTimeout` of
- * ioredis would end healthy connections too, because its timer fires before Node reads a socket that waited for a busy process.
+ * Ends connections on which an answer is overdue. A server that hangs then gets no commands until it answers a new connection. `socketTimeout` of ioredis
+ * would also end healthy connections, because its timer fires before Node.js reads a socket that waited for a busy process.
  */
 import type { Cluster, Redis } from 'ioredis';
 import { DEADLINE_MS } from './deadline.js';
 
 /** Milliseconds between two checks. */
 const TICK_MS = 100;
-/** Maximum milliseconds that count between two checks, because the process may have been busy. */
+/** Maximum milliseconds that count between two checks, because the node may have been busy. */
 const MAX_STEP_MS = 2 * TICK_MS;
 
-/** Time since which a connection owes an answer, without a byte of it. */
+/** Time since which a connection owes an answer, without a byte of the answer. */
 interface Owing {
   readonly bytesRead: number;
   readonly milliseconds: number;
@@ -36,7 +36,7 @@ export function endSilentConnections(client: Redis | Cluster): () => void {
     lookedAt = now;
     for (const connection of 'nodes' in client ? client.nodes() : [client]) lookAt(connection, passed);
   };
-  // Node reads sockets between a timer and the immediate that it sets.
+  // Node.js reads sockets between a timer and the immediate that the timer sets.
   const timer = setInterval(() => setImmediate(look), TICK_MS).unref();
   return () => clearInterval(timer);
 }

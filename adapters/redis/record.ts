@@ -1,14 +1,14 @@
 /**
- * A record at rest is one string: a header that costs little to read in Lua and here, then the value as it is.
+ * A stored record is one string: a header that costs little to read in Lua and here, then the unchanged value.
  *
  *     version,end,consumed,account,link=Kind.digest,…
  *     value
  *
- * Instants are in base 36. A link has no slot, since it has that of its record. `0,end` is the tombstone of a removed record.
+ * Instants are in base 36. A link has no slot, because a link has the slot of its record. `0,end` is the tombstone of a removed record.
  */
 import type { Artifact, ArtifactKey, Put } from '../../lib/store/artifact-store.js';
 
-/** Characters that separate the parts of a header, and of the texts in it. */
+/** Characters that separate the parts of a header, and of the texts in a header. */
 const mark = /[%,=\n]/;
 const marks = /[%,=\n]/g;
 const quoted = /%(..)/g;

@@ -42,7 +42,7 @@ export async function ready(client: Redis | Cluster): Promise<void> {
 export function primariesOf(client: Redis | Cluster): Redis[] {
   if (!('slots' in client)) return [client];
   const nodes = new Map(client.nodes('master').map((node) => [`${node.options.host}:${node.options.port}`, node]));
-  // The pool removes a node whose connection broke, but the slots still name it.
+  // The pool removes a server whose connection broke, but the slots still name the server.
   return [...new Set(client.slots.map(([primary]) => primary))].map((primary) => {
     const node = primary === undefined ? undefined : nodes.get(primary);
     if (node === undefined) throw new Error(`There is no connection to ${primary}.`);
@@ -73,7 +73,7 @@ export async function checkServer(server: Redis): Promise<void> {
       expected: `${oldestVersion.join('.')} or later`,
     });
   }
-  // Checked even while memory is unlimited, because a later limit would lose sessions, and let codes be used twice.
+  // Checked even while memory is unlimited, because a later maximum would lose sessions, and let codes be used twice.
   const policy = field('maxmemory_policy') ?? 'noeviction';
   if (policy !== 'noeviction') {
     throw new IdpError('store_unfit', {

@@ -6,7 +6,7 @@ import { LONG } from '../passing-time.js';
 /** Keys of one slot, so that they can be committed together. */
 export const keyOf = (name: string, slot = 'conformance'): ArtifactKey => hashedKey('Case', name, slot);
 
-/** Returns a put of a record that stays, unless the fields say otherwise. */
+/** Returns a put of a record that does not expire during a case, unless the fields state another time. */
 export const put = (key: ArtifactKey, fields: Partial<Omit<Put, 'op' | 'key'>> = {}): Put => ({
   op: 'put',
   key,

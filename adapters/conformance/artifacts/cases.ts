@@ -1,8 +1,8 @@
 /**
- * The contract of the artifact store as cases, a file for each promise: records and commits, conditions, expiry, tombstones, accounts,
- * counters, leases, hostile ids, races, peers. `artifact` has the keys and writes that they share.
+ * The contract of the artifact store as cases. Each promise of the contract has a file: records and commits, conditions, expiry, tombstones, accounts,
+ * counters, leases, hostile ids, races, peers. `artifact` has the keys and writes that the cases share.
  *
- * The cases use the interface alone, and no adapter. `register-cases` runs them, and decides which cases a store may skip.
+ * The cases use only the interface, and no adapter. `register-cases` runs the cases, and decides which cases a store may skip.
  */
 import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
 import type { ConformanceCase } from '../conformance-case.js';

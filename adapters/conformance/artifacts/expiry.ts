@@ -7,7 +7,7 @@ import { assertAbsent, assertCommits, assertLoses, keyOf, put, readOne } from '.
 const key = keyOf('a');
 const other = keyOf('b');
 
-/** Puts a record that has expired when this resolves. */
+/** Puts a record. The record has expired when this function resolves. */
 async function putExpired(store: ArtifactStore, fields: Parameters<typeof put>[1] = {}): Promise<void> {
   const expiresAt = Date.now() + SHORT;
   await assertCommits(store, put(key, { ...fields, expiresAt }));
@@ -80,7 +80,7 @@ export const expiryCases: readonly ConformanceCase<ArtifactStore>[] = [
         const consumedAt = Date.now();
         const expiresAt = consumedAt + LONG;
         const { ok } = await store.commit([put(brief, { if: 'unconsumed', consumedAt, expiresAt })]);
-        // The record had expired: the store, or the machine, was slower than that.
+        // The record had expired, because the store or the machine was slow.
         if (!ok && Date.now() >= soon) continue;
         assert.equal(ok, true);
         await pass(soon);

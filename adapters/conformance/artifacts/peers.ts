@@ -8,7 +8,7 @@ import { merge, wins } from './races.js';
 const key = keyOf('a');
 const counter = keyOf('counter');
 
-/** Promises to several nodes of a service: an instance of a store keeps nothing that counts in its own memory. */
+/** Promises to several nodes of a service. An instance of a store must not rely on data in its own memory. */
 export const peerCases: readonly ConformanceCase<ArtifactStore>[] = [
   {
     name: 'peers: what one instance wrote the other reads at once',

@@ -7,7 +7,9 @@ import { assertAbsent, assertCommits, keyOf, put, readOne, remove } from './arti
 const key = keyOf('a');
 export const wins = (results: readonly CommitResult[]): number => results.filter(({ ok }) => ok).length;
 
-/** Adds an entry to a record that holds a list, as requests of one session do: reads, merges, swaps, and repeats after a concurrent write. */
+/**
+ * Adds an entry to a record that holds a list, as requests of one session do. Reads, merges and swaps, and repeats these steps after a concurrent write.
+ */
 export async function merge(store: ArtifactStore, key: ArtifactKey, entry: string): Promise<void> {
   for (;;) {
     const current = await readOne(store, key);

@@ -3,7 +3,7 @@ import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 import type { ConformanceCase } from '../conformance-case.js';
 import { assertFinds, conflict, member, openMembers, userOf } from './member.js';
 
-/** Odd but legal: a `client_id` is any text. @see RFC 6749 §2.2 */
+/** Unusual but legal ids, because a `client_id` may be any text. @see RFC 6749 §2.2 */
 const oddTexts = [
   ' ',
   '*',

@@ -42,14 +42,14 @@ export async function openMembers(store: DirectoryStore): Promise<Collection<Mem
   return store.collection<Member>(members.name);
 }
 
-/** Returns a row of tenant `t1`, unless the fields say otherwise. */
+/** Returns a row of tenant `t1`, unless the fields have another tenant. */
 export const member = (id: string, fields: Partial<Unsaved<Member>> = {}): Unsaved<Member> => ({
   tid: 't1',
   ...fields,
   id,
 });
 
-/** The `user` of a member, with the id `user of <member>`. */
+/** Returns the `user` of a member, with the id `user of <member>`. */
 export const userOf = (id: string, fields: Partial<NonNullable<Member['user']>> = {}): Pick<Member, 'user'> => ({
   user: { id: `user of ${id}`, groupIds: [], ...fields },
 });
@@ -62,5 +62,5 @@ export async function assertFinds(rows: Collection<Member>, where: Where, ...ids
   );
 }
 
-/** Compared by its code, because an adapter may have loaded its own copy of the error class. */
+/** Error of a conflict. Tests compare the code, because an adapter may have loaded its own copy of the error class. */
 export const conflict = { code: 'conflict' };

@@ -93,7 +93,7 @@ export const orderCases: readonly ConformanceCase<DirectoryStore>[] = [
         page += 1;
         await rows.insert(named(`before-${page}`, ''));
         await rows.insert(named(`behind-${page}`, 'z'));
-        // Rows that were read move back, and are not read again. Their former position stays valid.
+        // Rows that were read move back, and are not read again. The former position of a row stays valid.
         await rows.update(last.id, (row) => ({ ...row, nameKey: ' moved' }));
         await rows.remove('ada-1');
       });

@@ -36,7 +36,7 @@ export async function readAlong(
   }
 }
 
-/** Three rows for each name, inserted out of order, and one of another tenant. */
+/** Three rows for each name, inserted out of order, and one row of another tenant. */
 const names = ['abe', 'ada', 'ben', 'ben b', 'bo', 'cy', 'd'];
 export const inOrder = names.flatMap((name) => [1, 2, 3].map((number) => `${name}-${number}`));
 

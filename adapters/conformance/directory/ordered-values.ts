@@ -4,7 +4,7 @@ import type { ConformanceCase } from '../conformance-case.js';
 import { conflict, member, openMembers, userOf } from './member.js';
 import { idsOf, named, readAlong } from './ordered-rows.js';
 
-/** From the lowest to the highest. */
+/** Texts in their order, from the lowest to the highest. */
 const hostileTexts = [
   '',
   '\t',
@@ -35,7 +35,7 @@ const hostileTexts = [
   '\u{10ffff}\u{10ffff}',
 ].toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
 
-/** Values that an index orders: texts, instants, numbers; unique ones, and rows with several values. */
+/** Values that an index orders: texts, instants, numbers. The values may be unique, and a row may have several values. */
 export const orderedValueCases: readonly ConformanceCase<DirectoryStore>[] = [
   {
     name: 'order: texts come in the order of their code points, and none is a pattern (J4)',

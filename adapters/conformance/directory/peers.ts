@@ -4,7 +4,7 @@ import type { ConformanceCase } from '../conformance-case.js';
 import { atOnce } from '../passing-time.js';
 import { assertFinds, conflict, member, openMembers, userOf } from './member.js';
 
-/** Promises to several nodes of a service: an instance of a store keeps nothing that counts in its own memory. */
+/** Promises to several nodes of a service. An instance of a store must not rely on data in its own memory. */
 export const peerCases: readonly ConformanceCase<DirectoryStore>[] = [
   {
     name: 'peers: what one instance wrote the other reads at once',

@@ -1,7 +1,7 @@
 import { isDate } from 'node:util/types';
 import type { Row, Unsaved } from '../../../lib/store/directory-store.js';
 
-/** A row as a document. Members keep their names if MongoDB allows them, so that a person can read and query the document. */
+/** A row as a document. Members keep their names if MongoDB allows the names, so that an operator can read and query the document. */
 export interface RowDocument {
   readonly _id: string;
   readonly version: number;
@@ -35,7 +35,7 @@ function escaped(value: unknown, path: string): unknown {
   if (Array.isArray(value)) return value.map((element, index) => escaped(element, `${path}[${index}]`));
   if (isPlainObject(value)) {
     const members = Object.entries(value).filter(([, member]) => member !== undefined);
-    // fromEntries defines members, so one named __proto__ stays a member.
+    // `fromEntries` defines members, so a member named `__proto__` stays a member.
     return Object.fromEntries(members.map(([name, member]) => [escapedName(name), escaped(member, `${path}.${name}`)]));
   }
   throw new TypeError(`A row holds something that is not plain data at '${path.replace(/^\./, '')}'.`);

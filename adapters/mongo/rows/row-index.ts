@@ -3,7 +3,7 @@ import type { IndexSpec, Order, Ordered, Range } from '../../../lib/store/direct
 import { boundsOf, compareOrdered } from '../../../lib/store/index-order.js';
 import { escapedName, type RowDocument } from './row-document.js';
 
-/** Lowest value of each kind. Comparisons hold within a type, so they match an index's own values, or an array with one. */
+/** Lowest value of each kind. Comparisons hold within a type, so a comparison matches an index's own values, or an array with such a value. */
 const lowest = { text: '', instant: new Date(-8_640_000_000_000_000), number: Number.NEGATIVE_INFINITY } as const satisfies Record<
   Order,
   unknown
@@ -15,7 +15,7 @@ export interface Stretch {
   readonly sort: readonly (readonly [string, 1 | -1])[];
 }
 
-/** A declared index. The server maintains it, so that writes of nodes that do not know it yet are in it too. */
+/** A declared index. The server maintains the index, so the index also has the writes of nodes that do not know the index yet. */
 export class RowIndex {
   readonly description: IndexDescription;
   readonly #fields: readonly string[];
@@ -29,7 +29,7 @@ export class RowIndex {
     const keys = this.#fields.map((field) => [field, 1] as const);
     this.description = {
       name,
-      // With the id last, pages of a look-up are read in order.
+      // The id is the last field, so that pages of a look-up are read in order.
       key: new Map<string, 1>(unique ? keys : [...keys, ['_id', 1]]),
       ...(unique ? { unique } : {}),
       // Rows without a value are left out.
@@ -40,7 +40,8 @@ export class RowIndex {
   }
 
   /**
-   * @throws TypeError if more than one of the fields is an array, or the ordering one is. MongoDB refuses the former too, but compatible servers may not.
+   * @throws TypeError if several of the fields are arrays, or if the ordering field is an array. MongoDB also refuses several arrays, but compatible
+   * servers may not.
    */
   check(document: RowDocument): void {
     const arrays = this.#fields.filter((field) => Array.isArray(valueAt(document, field)));
@@ -59,8 +60,8 @@ export class RowIndex {
   }
 
   /**
-   * Returns the stretches of a range, to be read one after the other. Rows that share the value of the position are a stretch of their own, because servers
-   * do not read a disjunction in the order of an index.
+   * Returns the stretches of a range, to be read one after the other. Rows that share the value of the position are a separate stretch, because servers do
+   * not read a disjunction in the order of an index.
    * @throws TypeError for a range of another index.
    */
   stretches(range: Range): readonly Stretch[] {

@@ -1,8 +1,8 @@
 /**
- * Rows of the directory in MongoDB, one document each. This file reads and writes the rows of one collection. `row-document` converts a row to a document,
- * and `row-index` maps a declared index to an index of the server.
+ * Rows of the directory in MongoDB, one document each.
  *
- * `directory` knows the collections and the connection.
+ * Reads and writes of the rows of one collection. `row-document` converts a row to a document, and `row-index` maps a declared index to an index of the
+ * server. `directory` has the collections and the connection.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,10 +17,10 @@ import { ensureIndexes } from '../indexes.js';
 import { documentOf, type RowDocument, rowOf } from './row-document.js';
 import { RowIndex } from './row-index.js';
 
-/** Documents in one read, if all are wanted. */
+/** Maximum documents in one read, if all documents are requested. */
 const CHUNK = 1000;
 
-/** Rows of a collection, one document each. Every write changes one document, on condition that its version is unchanged. */
+/** Rows of a collection, one document each. Every write changes one document, on condition that the version of the document is unchanged. */
 export class Rows<R extends Row> implements Collection<R> {
   readonly #name: string;
   readonly #rows: MongoCollection<RowDocument>;
@@ -93,7 +93,7 @@ export class Rows<R extends Row> implements Collection<R> {
         try {
           return await this.insert(row);
         } catch (error) {
-          // A concurrent put may have created it.
+          // A concurrent put may have created the row.
           if (!(error instanceof IdpError) || (await this.get(row.id)) === undefined) throw error;
         }
       }
@@ -142,7 +142,7 @@ export class Rows<R extends Row> implements Collection<R> {
     return documents.map((document) => rowOf<R>(document));
   }
 
-  /** Returns a hint. A unique index finds at most one row, but a planner that follows the order of ids may read them all. */
+  /** Returns a hint for the planner. A unique index finds at most one row, but a planner that follows the order of ids may read all rows. */
   #hintFor(where: Where): { readonly hint?: string } {
     const [name] = Object.keys(where);
     return name !== undefined && this.#indexes.get(name)?.isUnique ? { hint: name } : {};
@@ -160,7 +160,7 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 }
 
-/** Returns the id. An object in the place of an id would be a query. */
+/** Returns the id, which must be a text. An object in place of an id would be a query. */
 function text(id: string): string {
   if (typeof id !== 'string') throw new TypeError('The id of a row is a string.');
   return id;
@@ -175,5 +175,5 @@ async function unlessTaken<T>(writing: Promise<T>): Promise<T> {
   }
 }
 
-/** Waits a random time, so that two writers of one row do not collide again and again. */
+/** Waits a random time, so that two writers of one row do not collide repeatedly. */
 const pause = (): Promise<void> => sleep(Math.random() * 10);
