@@ -16,7 +16,7 @@ const FEW = 1000;
 const GOAL = 0.95;
 const names = ['client credentials', 'introspection', 'refresh with rotation, ES256'];
 
-/** One process of this library serves three Redis servers: two with few tokens, the third with very many. */
+/** Measures growth. One process of this library serves three Redis servers: two with few tokens, the third with very many tokens. */
 export async function measureGrowth(): Promise<string> {
   const tokens: Readonly<Record<Store, number>> = { few: FEW, many: settings.tokens, control: FEW };
   const stores = Object.keys(tokens) as Store[];

@@ -15,9 +15,9 @@ import { bootstrapInterval, median } from './results/statistics.js';
 import { settings } from './settings.js';
 
 const FEW = 1000;
-/** Maximum ratio of the latency with many persons to that with few. */
+/** Maximum ratio of the latency with many persons to the latency with few persons. */
 const AT_MOST = 1.5;
-/** Milliseconds of a round at one store, before one at the other. */
+/** Milliseconds of a round at one store, before the next round at the other store. */
 const ROUND_MS = 50;
 
 type Call = (tenant: TenantDirectory, index: number) => Promise<unknown>;
@@ -56,7 +56,7 @@ interface Filled {
   close(): Promise<void>;
 }
 
-/** Measures lists. One process has both stores, and queries them alternately. */
+/** Measures lists. One process has both stores, and queries the stores alternately. */
 export async function measureLists(): Promise<string> {
   const load = loadavg()[0] ?? 0;
   const mongo = startMongo();
@@ -138,7 +138,7 @@ async function inMemory(name: string): Promise<DirectoryStore> {
   return store;
 }
 
-/** Writes the documents first and then the indexes over them, because that takes less time. */
+/** Writes the documents first and then the indexes over the documents, because this order takes less time. */
 async function inMongo(db: Db, name: string): Promise<DirectoryStore> {
   const prefix = `${name}_`;
   for (const batch of batchesFor(name))

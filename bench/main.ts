@@ -1,11 +1,21 @@
 /**
- * `npm run bench`: this library and bare oidc-provider side by side. `npm run bench -- growth`: this library with a thousand and with a million
- * tokens stored. `npm run bench -- start-up`: what a process pays before its first answer. `npm run bench -- lists`: lists and look-ups of a tenant with a
- * thousand and with a hundred thousand persons. `npm run bench -- sign-in`: what people wait for at a sign-in. `npm run bench -- saml`: SAML responses, by
- * samlify and by this library. `npm run bench -- calls`: calls from file to file in a request.
+ * Measurements:
+ * - `npm run bench`: this library and bare oidc-provider side by side.
+ * - `npm run bench -- growth`: this library with a thousand and with a million tokens stored.
+ * - `npm run bench -- start-up`: costs of a process before its first answer.
+ * - `npm run bench -- lists`: lists and look-ups of a tenant with a thousand and with a hundred thousand persons.
+ * - `npm run bench -- sign-in`: the steps of a sign-in for which users wait.
+ * - `npm run bench -- saml`: SAML responses, by samlify and by this library.
+ * - `npm run bench -- calls`: calls from file to file in a request.
  *
- * Environment: `BENCH_ROUNDS` (32), `BENCH_SLICE` (150, milliseconds), `BENCH_ROWS` (parts of rows' names, comma-separated; all rows),
- * `BENCH_AGAINST` (`plain,control,published`), `BENCH_PROFILE` (folder for a V8 CPU profile of ours), `BENCH_TOKENS` (1000000), `BENCH_PERSONS` (100000).
+ * Environment:
+ * - `BENCH_ROUNDS` (32)
+ * - `BENCH_SLICE` (150, milliseconds)
+ * - `BENCH_ROWS` (parts of rows' names, comma-separated; all rows)
+ * - `BENCH_AGAINST` (`plain,control,published`)
+ * - `BENCH_PROFILE` (folder for a V8 CPU profile of this library)
+ * - `BENCH_TOKENS` (1000000)
+ * - `BENCH_PERSONS` (100000)
  */
 
 import { measureCalls } from './calls.js';

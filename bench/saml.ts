@@ -43,7 +43,7 @@ const many = (name: string, count: number): ReleasedAttribute => ({
 });
 const released = [...attributes, many('role', 5), many('perm', 14)];
 
-/** Compares responses to POST of samlify and this library: the same content under the same key. */
+/** Compares responses to POST of samlify and this library. The responses have the same content under the same signing key. */
 export async function measureSaml(): Promise<string> {
   const load = loadavg()[0] ?? 0;
   const [idp, sp] = await Promise.all([
@@ -63,7 +63,7 @@ export async function measureSaml(): Promise<string> {
     };
   };
 
-  /** As its documentation shows: keys as PEM, and a template for parts that its default lacks. */
+  /** Returns responses of samlify, set up as its documentation shows: keys as PEM, and a template for parts that its default lacks. */
   const samlifyOf = ({ isEncrypted }: SamlRow): Write => {
     const { context, values } = template();
     const post = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST';
@@ -98,7 +98,7 @@ export async function measureSaml(): Promise<string> {
     };
   };
 
-  /** Returns what node-saml reads of a response. It has to be the same for both. */
+  /** Returns what node-saml reads of a response. The result has to be the same for both libraries. */
   const readBy = async (write: Write): Promise<string> => {
     const receiver = nodeSaml(pemOf(idp.certificate), { wantAssertionsSigned: true, decryptionPvk: sp.key });
     const { profile } = await receiver.validatePostResponseAsync((await write()) as { SAMLResponse: string });
@@ -126,7 +126,7 @@ export async function measureSaml(): Promise<string> {
   ].join('\n\n');
 }
 
-/** Returns slices of each participant, round by round. Each is first as often as any other. */
+/** Returns slices of each participant, round by round. Each participant is first equally often. */
 async function takeTurns<Name extends string>(participants: Readonly<Record<Name, Write>>): Promise<Record<Name, Slice[]>> {
   const all = Object.entries(participants) as [Name, Write][];
   const slices = Object.fromEntries(all.map(([name]) => [name, []])) as unknown as Record<Name, Slice[]>;
@@ -152,7 +152,7 @@ async function takeTurn(write: Write): Promise<Slice> {
   return { perSecond: (count * 1000) / elapsed, cpuPerRequest: (user + system) / count };
 }
 
-/** Returns the response as samlify fills it in: this library's, with a tag in the place of each value. */
+/** Returns the response as samlify fills it in: the response of this library, with a tag in the place of each value. */
 function template(): { readonly context: string; readonly values: Readonly<Record<string, string>> } {
   const values: Record<string, string> = {
     Destination: acsUrl,

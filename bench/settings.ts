@@ -22,6 +22,6 @@ export const settings = {
   tokens: Number(BENCH_TOKENS),
   /** Number of persons in a tenant that has grown. */
   persons: Number(BENCH_PERSONS),
-  /** Whether a row is wanted: a part of its name is enough. */
+  /** Returns whether a row is requested. Each entry of `BENCH_ROWS` is a part of a row's name. */
   isWanted: (row: string): boolean => BENCH_ROWS.split(',').some((part) => row.includes(part)),
 } as const;

@@ -9,7 +9,7 @@ import { fixed, formatTable } from './results/comparison.js';
 import { bootstrapInterval, median } from './results/statistics.js';
 import { settings } from './settings.js';
 
-/** Maximum ratio of silent sign-on with a requirement to that without. */
+/** Maximum ratio of silent sign-on with a requirement to silent sign-on without a requirement. */
 const AT_MOST = 1.1;
 /** Milliseconds of a turn of one row. */
 const TURN_MS = 60;
@@ -18,7 +18,7 @@ const WARM_UP = 3;
 
 const challenge = createHash('sha256').update('a-verifier-of-fifty-characters-as-clients-make-them').digest('base64url');
 
-/** Measures the steps of a sign-in for which people wait, in one process with stores in memory. Passwords are hashed as in production. */
+/** Measures the steps of a sign-in for which users wait, in one process with stores in memory. Passwords are hashed as in production. */
 export async function measureSignIns(): Promise<string> {
   const load = loadavg()[0] ?? 0;
   const upstream = await startUpstream();
@@ -60,7 +60,7 @@ export async function measureSignIns(): Promise<string> {
   const wanted = rows.filter(({ name }, index) => index === 0 || settings.isWanted(name));
   const taken = new Map(wanted.map((row) => [row, [] as number[]]));
   for (let round = -WARM_UP; round < settings.rounds; round += 1) {
-    // Each row is first as often as any other.
+    // Each row is first equally often.
     const shift = (round + WARM_UP) % wanted.length;
     for (const row of [...wanted.slice(shift), ...wanted.slice(0, shift)]) {
       const milliseconds = await turn(row);

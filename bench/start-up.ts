@@ -33,7 +33,7 @@ const contenders: readonly Contender[] = [
   },
 ];
 
-/** Milliseconds. */
+/** Returns the CPU time of a script, in milliseconds. */
 async function cpuTime(script: string): Promise<number> {
   const measured = `const before = process.cpuUsage();
     ${script}

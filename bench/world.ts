@@ -1,4 +1,6 @@
-/** Data of both servers: the same clients with the same secrets, the same keys, and one person with all the claims that a person can have. */
+/**
+ * Data of both servers: the same clients with the same secrets, the same signing keys, and one person. The person has every claim that a person can have.
+ */
 import { testKeys } from '../test/support/service/keys.js';
 
 export const signingKeys = testKeys;
@@ -12,7 +14,7 @@ export const apiScope = 'orders.read';
 
 const secretOf = (id: string): string => `${id}-secret`;
 export const authorizationOf = (id: string): string => `Basic ${Buffer.from(`${id}:${secretOf(id)}`).toString('base64')}`;
-/** Returns a header with an escape, as libraries send secrets that need one. @see RFC 6749 §2.3.1 */
+/** Returns a header with an escape, as libraries send secrets that need an escape. @see RFC 6749 §2.3.1 */
 export const escapedAuthorizationOf = (id: string): string =>
   `Basic ${Buffer.from(`${id}:${secretOf(id).replace('-', '%2D')}`).toString('base64')}`;
 /** Headers of a form whose type this library leaves to oidc-provider's parser. */
@@ -73,7 +75,7 @@ const groups = Array.from({ length: 8 }, (_, index) => ({
   permissions: permissions.slice(index * 3, index * 3 + 3).map(({ id }) => id),
 }));
 
-/** The same as records of this library, and the person of all claims: subsidiary, 8 groups, 24 permissions. */
+/** The same data as records of this library, and the person of all claims: subsidiary, 8 groups, 24 permissions. */
 export const seed = {
   permissions,
   tenants: [

@@ -1,4 +1,4 @@
-/** Requests of one signed-in user, over stores in memory, and their calls. Needs `recorder`, loaded first. */
+/** Requests of one signed-in user, over stores in memory, and the calls of these requests. Needs `recorder`, loaded first. */
 import { Agent, type Answer, authorizeUrl, createPkce, postForm, signIn } from '../../test/support/client/agent.js';
 import { startIdp } from '../../test/support/service/idp.js';
 import { redirectUri } from '../../test/support/service/seed.js';
@@ -49,7 +49,7 @@ const redeem = (code: string, headers: Readonly<Record<string, string>>) =>
 const plain = { authorization: authorizationOf('web') };
 const unusual = unusualHeadersOf('web');
 await signIn(agent, url, 'alice@acme.test', 'alice');
-// Once without counting, because the first request reads and compiles code.
+// Runs once without counting, because the first request reads and compiles code.
 for (const headers of [plain, unusual]) await redeem(codeOf(await agent.get(url)), headers);
 
 const counted: FlowCalls[] = [];

@@ -1,4 +1,4 @@
-/** Loaded before everything else (`--import`). Records the file of each function that is called. */
+/** Recorder of calls, loaded before everything else (`--import`). Records the file of each function that is called. */
 import { register } from 'node:module';
 
 const files: string[] = [];

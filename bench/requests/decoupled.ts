@@ -4,7 +4,10 @@ import { authorizationOf } from '../world.js';
 import type { Connection } from './connection.js';
 import type { Row } from './row.js';
 
-/** Number of persons. Each is asked once if that is enough, because the service replaces a pending request, and refuses the sixth of a person. */
+/**
+ * Number of persons. If there are enough persons, each person is asked once. The service replaces a pending request of a person, and refuses the sixth
+ * request.
+ */
 const PEOPLE = 10_000;
 
 const authorization = authorizationOf('call-centre');
@@ -17,7 +20,7 @@ function nextOf(issuer: string): string {
   return callerName(index % PEOPLE);
 }
 
-/** Persons of an issuer, made once. */
+/** Persons of an issuer, created once. */
 const made = new Map<string, Promise<unknown>>();
 function havePeople(connection: Connection, issuer: string): Promise<unknown> {
   const making = made.get(issuer) ?? connection.get(chorePaths.people(PEOPLE));

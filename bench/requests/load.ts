@@ -3,11 +3,11 @@ import { Connection } from './connection.js';
 import type { Row, Script } from './row.js';
 
 const CONNECTIONS = 16;
-/** Passes for which a connection is supplied before each slice: more than a slice has. */
+/** Passes for which a connection is supplied before each slice. A slice has fewer passes. */
 const SUPPLY = 40;
 /** Milliseconds of a check whether a participant still works. */
 const LOOK_MS = 20;
-/** Maximum milliseconds of these that an idle participant works. */
+/** Maximum milliseconds of a check that an idle participant works. */
 const IDLE_MS = 2;
 const MOST_LOOKS = 250;
 

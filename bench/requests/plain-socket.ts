@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** A keep-alive connection that costs less than the answers it gets. `node:http` would be slower than a server that only sends a text. */
+/** A keep-alive connection that costs less than the answers that it gets. `node:http` would be slower than a server that only sends a text. */
 export class PlainSocket {
   readonly #socket: Socket;
   readonly #host: string;

@@ -52,7 +52,7 @@ export async function codeFlow(connection: Connection, client: WebClient, scope:
   return JSON.parse(body) as Tokens;
 }
 
-/** Returns the tokens of a sign-in of this connection alone. */
+/** Returns the tokens of a sign-in that only this connection uses. */
 export async function obtainTokens(connection: Connection, issuer: string, client: WebClient, scope: string): Promise<Tokens> {
   return codeFlow(connection, client, scope, await openSession(issuer, client, scope));
 }

@@ -81,9 +81,7 @@ const jwtIntrospectionRow: Row = {
   },
 };
 
-/**
- * Compares scope introspection with userinfo, which is the nearest that oidc-provider has. @param conditional whether the caller has the claims already.
- */
+/** Compares scope introspection with userinfo, the nearest feature of oidc-provider. @param conditional whether the client already has the claims. */
 const scopeIntrospectionRow = (name: string, conditional: boolean): Row => ({
   name,
   goal: 1.2,
@@ -107,7 +105,7 @@ const scopeIntrospectionRow = (name: string, conditional: boolean): Row => ({
   },
 });
 
-/** Three rows of JWT access tokens, of which each token is checked once. */
+/** Returns three rows of JWT access tokens. Each token is checked once. */
 const jwtRows = (alg: 'ES256' | 'RS256'): readonly Row[] => {
   const suffix = alg === 'ES256' ? 'es256' : 'rs256';
   const rowsOfReferences = [codeFlowRow(`web-jwt-${suffix}`, alg, 1), refreshRow(`web-jwt-${suffix}`, alg, 1)];

@@ -3,7 +3,7 @@ import { bootstrapInterval, median, quantile } from './statistics.js';
 
 export type SlicesOrNone = readonly Slice[] | undefined;
 
-/** Ratios. Above 1, the other is faster than the base, and needs less CPU time. */
+/** Ratios. Above 1, the other side is faster than the base, and needs less CPU time. */
 export interface Comparison {
   readonly speed: number;
   /** Interval of `speed`, at 95 %. */
@@ -13,7 +13,7 @@ export interface Comparison {
 
 /** Share of slices that count. A disturbance only adds CPU time, so the least disturbed slices count. */
 const QUIET_SHARE = 0.2;
-/** Maximum difference between two equal servers. Above it, the other ratios of the run prove nothing. */
+/** Maximum difference between two equal servers. With a larger difference, the other ratios of the run prove nothing. */
 export const TOLERANCE = 0.05;
 
 /** Compares round by round, so that a slow machine slows both sides of a ratio. */
@@ -23,7 +23,7 @@ export function compare(base: SlicesOrNone, other: SlicesOrNone): Comparison | u
   return { speed: median(speeds), interval: bootstrapInterval(speeds), cpu: cpuOf(base) / cpuOf(other) };
 }
 
-/** Whether two equal servers were measured as different. */
+/** Returns whether two equal servers were measured as different. */
 export const isNoisy = (control: Comparison | undefined): boolean =>
   control !== undefined && [control.speed, control.cpu].some((ratio) => Math.abs(ratio - 1) > TOLERANCE);
 
@@ -44,7 +44,7 @@ export function comparisonCells(comparison: Comparison | undefined): readonly [s
   return [`${fixed(speed)} [${interval.map(fixed).join(', ')}]`, fixed(cpu)];
 }
 
-/** Returns two cells: the ratios alone. */
+/** Returns two cells with the ratios, without an interval. */
 export const controlCells = (control: Comparison | undefined): readonly [string, string] =>
   control ? [fixed(control.speed), fixed(control.cpu)] : ['–', '–'];
 

@@ -7,7 +7,7 @@ const WARM_UP = 1200;
 /** Slices of each participant, round by round. */
 export type Slices<Name extends string> = Readonly<Partial<Record<Name, readonly Slice[]>>>;
 
-/** Runs a row at each participant in turn, in many short slices, so that a disturbance of the machine affects all. */
+/** Runs a row at each participant in turn, in many short slices, so that a disturbance of the machine affects all participants. */
 export async function interleave<Name extends string>(
   row: Row,
   participants: Readonly<Partial<Record<Name, Participant>>>,
@@ -24,7 +24,7 @@ export async function interleave<Name extends string>(
     }
     for (const { load } of loads) await load.run(Math.min(WARM_UP, slice * rounds));
     for (let round = 0; round < rounds; round += 1) {
-      // Rotated, and reversed every other time, so that no participant always runs after the same one.
+      // The order is rotated, and reversed every other time, so that no participant always runs after the same participant.
       const first = round % loads.length;
       const order = [...loads.slice(first), ...loads.slice(0, first)];
       for (const { load, slices } of round % 2 === 0 ? order : order.reverse()) slices.push(await load.run(slice));

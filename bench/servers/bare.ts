@@ -1,6 +1,6 @@
 /**
- * oidc-provider by itself: static clients, ready claims, and nothing between it and its adapter. All other settings are defaults: tokens end with their
- * session, as in this library.
+ * oidc-provider by itself: static clients, ready claims, and no code between oidc-provider and its adapter. All other settings are defaults. Tokens end
+ * with their session, as in this library.
  */
 import type { RequestListener } from 'node:http';
 import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
@@ -25,7 +25,7 @@ const claimsByScope = {
   perms: ['perm'],
 };
 
-/** Makes first-party clients: every signed-in user has allowed everything. */
+/** Treats all clients as first-party clients: every signed-in user has allowed everything. */
 async function loadExistingGrant(ctx: KoaContextWithOIDC) {
   const { client, session, provider } = ctx.oidc;
   if (!client || !session?.accountId) return undefined;
@@ -119,13 +119,13 @@ const serve =
     const provider = new Provider(issuer, served);
     const callback = provider.callback();
     return withChores((req, res) => {
-      // A sign-in page without questions.
+      // The sign-in page asks nothing.
       if (req.url?.startsWith('/sign-in')) void provider.interactionFinished(req, res, { login: { accountId: claims.sub } });
       else void callback(req, res);
     }, choresOf(provider));
   };
 
-/** Every user is the same person, who exists already. */
+/** Returns the chores. Every user is the same person, who exists already. */
 const choresOf = (provider: Provider): Chores => ({
   async people() {},
   async approve(_userName, authReqId) {

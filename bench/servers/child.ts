@@ -1,4 +1,4 @@
-/** Server side of a contestant: it listens on free ports, reports its addresses, and returns the CPU time that it has used. */
+/** Server side of a contestant. The server listens on free ports, reports its addresses, and returns the CPU time that it has used. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -10,10 +10,10 @@ const cpuTime = (): number => {
 
 type ListenerFor = (issuer: string) => Promise<RequestListener> | RequestListener;
 
-/** @param listeners make the listener of each issuer. An issuer is known when its port is. */
+/** @param listeners create the listener of each issuer. An issuer is known when its port is known. */
 export async function serveAsChild(listeners: readonly ListenerFor[]): Promise<void> {
   process.on('message', () => process.send?.(cpuTime()));
-  // No server survives its parent.
+  // No server survives its parent process.
   process.on('disconnect', () => process.exit());
   const issuers: string[] = [];
   for (const listenerFor of listeners) {

@@ -1,8 +1,11 @@
-/** Work that a measurement needs in a contestant's process, without counting, because no client can do it: over HTTP, below `/bench`. */
+/**
+ * Work that a measurement needs in a contestant's process, without counting, because no client can do this work. The work is requested over HTTP, below
+ * `/bench`.
+ */
 import type { RequestListener } from 'node:http';
 
 export interface Chores {
-  /** Makes this many persons, with names by {@link callerName}. */
+  /** Creates this many persons, with names by {@link callerName}. */
   people(count: number): Promise<void>;
   /** Approves the request for the person. */
   approve(userName: string, authReqId: string): Promise<void>;

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import type { Participant } from '../requests/load.js';
 import { onContestantCore } from './cores.js';
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface Contestant extends Participant {
-  /** All its issuers. `issuer` is the first. */
+  /** All issuers of the server. `issuer` is the first of them. */
   readonly issuers: readonly string[];
   stop(): Promise<void>;
 }

@@ -4,7 +4,13 @@ import { obtainTokens } from '../requests/requests.js';
 import { userScopes } from '../world.js';
 import { type Contestant, startContestant } from './contestant.js';
 
-/** `plain`: oidc-provider on a plain, correct adapter; `control`: the same again; `published`: on its published example; `ours`. */
+/**
+ * Sides of the comparison:
+ * - `plain`: oidc-provider on a plain, correct adapter,
+ * - `control`: the same as `plain`,
+ * - `published`: oidc-provider on its published example,
+ * - `ours`: this library.
+ */
 export const sides = ['plain', 'ours', 'control', 'published'] as const;
 export type Side = (typeof sides)[number];
 export type Contestants = Readonly<Partial<Record<Side, Contestant>>>;
@@ -18,12 +24,12 @@ export interface ContestantsOptions {
   readonly profile?: string | undefined;
 }
 
-/** @param started gets each contestant as it starts, so that all can be stopped in every case. */
+/** @param started gets each contestant as it starts, so that all contestants can be stopped in every case. */
 export async function startContestants(
   { redis, against, profile }: ContestantsOptions,
   started: (one: Contestant) => void,
 ): Promise<Contestants> {
-  // The library reads NODE_ENV once, to refuse an http issuer in production. Nothing that is measured depends on it, in oidc-provider neither.
+  // The library reads NODE_ENV once, to refuse an http issuer in production. No measured work depends on NODE_ENV, in this library or in oidc-provider.
   const ours = await startContestant({ module: 'ours', env: { NODE_ENV: 'development', BENCH_REDIS: `${redis}/0` }, profile });
   started(ours);
   const contestants: Partial<Record<Side, Contestant>> = { ours };

@@ -1,4 +1,4 @@
-/** Assignment of cores: contestants on the first, the load and Redis on the second, so that none pays for another. */
+/** Assignment of cores: contestants on the first core, the load and Redis on the second core, so that no process slows another. */
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
@@ -15,6 +15,6 @@ export function pinLoad(): void {
   if (canPin) spawnSync('taskset', ['--all-tasks', '--cpu-list', '--pid', loadCore, String(process.pid)]);
 }
 
-/** Returns a command that runs this one on the contestants' core. */
+/** Returns a command that runs the given command on the contestants' core. */
 export const onContestantCore = (command: readonly [string, ...string[]]): readonly [string, ...string[]] =>
   canPin ? ['taskset', '--cpu-list', contestantCore, ...command] : command;

@@ -1,11 +1,11 @@
 import { Redis } from 'ioredis';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 
-/** Models that can be used once: stored as hashes, in which the first use leaves a mark. */
+/** Models that can be used once. Records of these models are stored as hashes, in which the first use leaves a mark. */
 const oneTime = new Set(['AuthorizationCode', 'RefreshToken', 'PushedAuthorizationRequest', 'BackchannelAuthenticationRequest']);
 
 const scripts = {
-  /** KEYS: record, keys of its grant's tokens (if it has a grant). ARGV: payload, seconds, whether it is used once. */
+  /** KEYS: record, keys of its grant's tokens (if it has a grant). ARGV: payload, seconds, whether the record is used once. */
   saveToken: `
     if ARGV[3] == '1' then redis.call('HSET', KEYS[1], 'payload', ARGV[1]) else redis.call('SET', KEYS[1], ARGV[1]) end
     redis.call('EXPIRE', KEYS[1], ARGV[2])
@@ -49,8 +49,8 @@ function connect(url: string): Redis & Scripts {
 const parsed = (text: string | null | undefined): AdapterPayload | undefined => (text ? (JSON.parse(text) as AdapterPayload) : undefined);
 
 /**
- * oidc-provider's adapter over Redis as a careful engineer would write it: one round trip for each call, a script for steps that belong together, and a
- * second use refused. ioredis has its defaults (auto-pipelining is off), and nothing is batched, cached or left out.
+ * Creates oidc-provider's adapter over Redis as a careful engineer would write it. Each call is one round trip. Steps that belong together are a script. A
+ * second use is refused. ioredis has its defaults (auto-pipelining is off), and no command is batched, cached or left out.
  */
 export function createPlainRedisAdapters(url: string): (model: string) => Adapter {
   const redis = connect(url);

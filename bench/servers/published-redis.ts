@@ -6,8 +6,11 @@ const consumable = new Set(['AuthorizationCode', 'RefreshToken', 'BackchannelAut
 const grantable = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken', 'BackchannelAuthenticationRequest']);
 
 /**
- * The adapter of oidc-provider's published example for Redis, command by command: a transaction for each write, lifetimes set by commands of their
- * own, a list of tokens for each grant whose remaining lifetime is read first, and uses that are marked but not refused.
+ * Creates the adapter of oidc-provider's published example for Redis, command by command:
+ * - Each write is a transaction.
+ * - Separate commands set lifetimes.
+ * - Each grant has a list of tokens, whose remaining lifetime is read first.
+ * - Uses are marked but not refused.
  *
  * @see https://github.com/panva/node-oidc-provider/discussions/1309
  */

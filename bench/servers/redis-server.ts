@@ -1,6 +1,6 @@
 import { RedisServer } from '../../test/support/stores/redis-server.js';
 
-/** A Redis server that ends with the bench. */
+/** Starts a Redis server that ends with the bench. */
 export async function startRedisServer(): Promise<RedisServer> {
   const server = await RedisServer.start();
   process.once('exit', () => void server.kill());
