@@ -1,4 +1,4 @@
-/** Claims from another system: an HR system, which is a server here that takes HR_DELAY milliseconds to answer. */
+/** Claims from another system: an HR system. Here, the HR system is a server that takes HR_DELAY milliseconds to answer. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,7 +23,7 @@ const seed = {
   apiResources: [{ id: 'door-locks', name: 'Door locks', secret: 'locks-secret', scopes: ['doors.open'] }],
 } satisfies Seed;
 
-/** Starts the example. Resolves when it serves, with a function that ends it. */
+/** Starts the example. Resolves with a function that stops the example, when the example serves. */
 export async function start(port: number, hrDelay = 0): Promise<() => Promise<void>> {
   const hr = createServer(async (_req, res) => {
     await sleep(hrDelay, undefined, { ref: false });

@@ -10,7 +10,7 @@ const FRESH_SECONDS = 60;
 interface Reading {
   /** Id of the user whose badge was read. */
   readonly oid: string;
-  /** Seconds since the epoch. */
+  /** Time of the reading, in seconds since the epoch. */
   readonly at: number;
 }
 
@@ -29,12 +29,12 @@ function opened(reading: string, key: string): Reading | undefined {
   return JSON.parse(Buffer.from(text, 'base64url').toString()) as Reading;
 }
 
-/** A grant type: the application of a machine sends the message of its badge reader, and gets tokens of the person. */
+/** Creates a grant type. The application of a machine sends the message of its badge reader, and gets tokens of the person. */
 export const badges = (readerKey: string): Extension => ({
   name: 'badges',
   grantTypes: {
     [badgeGrant]({ limits, service }) {
-      // All nodes count together, so that a reading works once.
+      // All nodes count together, so that a reading can be used once.
       const readings = limits.limit('readings', { of: 1, in: 2 * FRESH_SECONDS * 1000 });
       return {
         parameters: ['reading'],

@@ -1,8 +1,8 @@
 import type { Extension } from 'tenant-idp/extension';
 
 /**
- * A chat server keeps connections open. It asks for the signed-in user when a browser connects, and is notified when that sign-in ends: a logout
- * participant. Notices wait in the durable queue until the chat server answers.
+ * Creates a logout participant for a chat server that keeps connections open. The chat server asks for the signed-in user when a browser connects. The chat
+ * server is notified when that sign-in ends. Notices wait in the durable queue until the chat server answers.
  * @param hook URL of the chat server.
  */
 export const chat = (hook: string): Extension => ({

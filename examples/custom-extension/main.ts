@@ -1,5 +1,5 @@
 /**
- * Extensions of a host, one in each file. They use only the exports of the package, so they run outside this repository unchanged:
+ * Extensions of a host, one in each file. The extensions use only the exports of the package, so they run outside this repository unchanged:
  *
  *     npm install tenant-idp && cp -r node_modules/tenant-idp/examples/custom-extension .
  *

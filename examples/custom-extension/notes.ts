@@ -75,7 +75,7 @@ export const notes: Extension = {
         const { id: personId, tid } = personOf(ctx);
         const own = collection(rows, tid);
         const note = await own.get(String(ctx.params.id));
-        // A note of another person is answered like one that does not exist.
+        // A note of another person gets the same answer as a note that does not exist.
         if (note?.personId !== personId) throw new IdpError('not_found');
         await own.remove(note.id);
       }),

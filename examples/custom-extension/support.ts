@@ -12,14 +12,14 @@ const texts = {
   de: { 'support.title': 'Als Benutzer anmelden', 'support.user': 'Benutzername', 'support.reason': 'Grund', 'support.go': 'Anmelden', 'support.end': 'Beenden', 'support.no': 'Sie können sich nicht als dieser Benutzer anmelden.', 'support.done': 'Sie sind wieder Sie selbst.' },
 };
 
-/** Asks support staff which user they impersonate, and why. */
+/** Asks support agents which user they impersonate, and why. */
 const supportRequirements =
   (group: string): NonNullable<Extension['requirements']> =>
   ({ directory, service: { own, url }, pages: { view } }) => [
     {
       name: 'support',
       serves: 'impersonate',
-      // Other requirements of the staff member come first.
+      // Other requirements of the support agent come first.
       after: ['*'],
       error: 'interaction_required',
       silent: 'pass',
@@ -45,8 +45,8 @@ const supportRequirements =
   ];
 
 /**
- * Support staff impersonate a user of their own tenant, for half an hour and with a reason: a sign-in with `act` and an end. An application requests it by
- * `acr_values=impersonate`.
+ * Creates an impersonation: support agents impersonate a user of their own tenant, for half an hour and with a reason. The impersonation is a sign-in with
+ * `act` and an end. An application requests the impersonation by `acr_values=impersonate`.
  * @param group whose members may impersonate.
  */
 export const support = (group: string): Extension => ({
@@ -71,12 +71,12 @@ export const support = (group: string): Extension => ({
       const actor = await directory.accounts.findByOid(interaction.oid ?? '');
       if (!actor || interaction.requirement !== 'support' || !(await isSupport(actor))) return ctx.throw(403);
       const [target] = await directory.accounts.candidates(user, { tids: [actor.tenant.id] });
-      // Nobody impersonates a member of the same group, or themselves.
+      // A support agent cannot impersonate another member of the group, or themselves.
       if (!target || reason.trim() === '' || (await isSupport(target))) return signIn.interactions.showRequirement(ctx, interaction);
       const { id, parentUserId = id } = actor.person.user;
       const act = { oid: id, sub: parentUserId, tid: actor.tenant.id };
       const oid = target.person.user.id;
-      // Logged before a token exists.
+      // The impersonation is logged before a token exists.
       logger.info({ actor: id, user: oid, reason, client: interaction.client.id }, 'support signs in as a user');
       const next = await signIn.interactions.signIn(ctx, interaction, {
         oid,

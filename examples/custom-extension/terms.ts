@@ -11,8 +11,8 @@ const acceptances = defineCollection({
 });
 
 /**
- * Terms of service: a requirement with its page. Users of the clients accept each edition once.
- * @param edition a new value asks everybody again.
+ * Creates a requirement with its page: terms of service. Users of the clients accept each edition once.
+ * @param edition a new value asks all users again.
  */
 export const terms = (edition: string, clients: readonly string[]): Extension => ({
   name: 'terms',
@@ -72,7 +72,7 @@ export const terms = (edition: string, clients: readonly string[]): Extension =>
           // A conflict means that the person accepted before, because the form was sent twice.
           await collection(acceptances, tid).insert(acceptance).catch(IdpError.unless('conflict'));
         }
-        // The requirement is checked again. Without the tick, its page is shown again.
+        // The requirement is checked again. If the box was not ticked, the page is shown again.
         redirectByGet(ctx, await interactions.goOn(ctx, interaction));
       },
     });

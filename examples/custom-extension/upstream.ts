@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type Account, type ArtifactKind, type Extension, isClaimed, parametersOf } from 'tenant-idp/extension';
 
-/** An OpenID provider at which people have an account. */
+/** An OpenID provider at which users have an account. */
 export interface Provider {
   readonly authorize: string;
   readonly token: string;
@@ -40,7 +40,7 @@ async function subjectOf(provider: Provider, code: string, verifier: string, cal
   return sub;
 }
 
-/** Sign-in at another provider, with a code and PKCE. Its identity has to be recorded for an account here. */
+/** Creates a sign-in method: sign-in at another provider, with a code and PKCE. The identity at the provider has to be recorded for an account here. */
 export const upstream = (provider: Provider): Extension => ({
   name: 'upstream',
   artifacts: [begun],
@@ -75,7 +75,7 @@ export const upstream = (provider: Provider): Extension => ({
     },
   ],
   routes(router, { records: { artifact }, directory, signIn: { interactions }, service: { logger, own, url }, pages: { view } }) {
-    // Browsers send the cookies of a sign-in only to its own path, so this route redirects there with the parameters.
+    // Browsers send the cookies of a sign-in only to the path of the sign-in, so this route redirects there with the parameters.
     router.get(`${own}/upstream/callback`, async (ctx) => {
       const { state = '' } = parametersOf(ctx, ['state']);
       const found = (await artifact(begun).read(state)) as Begun | undefined;
@@ -97,7 +97,8 @@ export const upstream = (provider: Provider): Extension => ({
         const subject = await subjectOf(provider, code, found.verifier, url(`${own}/upstream/callback`));
         const { tids } = interaction;
         const identity = { idp: IDP, subject };
-        // A tenant's administrator may have recorded the identity of a user of another tenant, so it counts only in sign-ins for that tenant.
+        // A tenant's administrator may have recorded the identity of a user of another tenant. The identity therefore counts only in sign-ins for the
+        // account's tenant.
         const isFor = ({ tenant }: Account) => tids?.length === 1 && tids[0] === tenant.id;
         const known = (await directory.accounts.ofIdentity(identity)).filter((each) => isFor(each) || !isClaimed(each, identity));
         const account = known.find(({ tenant }) => tids?.includes(tenant.id) ?? true);

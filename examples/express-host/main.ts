@@ -10,7 +10,7 @@ const seed = {
   clients: [{ id: 'web', name: 'Web', secret: 'web-secret', metadata, allowedScopes: ['openid', 'profile'] }],
 };
 
-/** Starts the example. Resolves when it serves, with a function that ends it. */
+/** Starts the example. Resolves with a function that stops the example, when the example serves. */
 export async function start(port: number): Promise<() => Promise<void>> {
   const idp = await createIdentityProvider({ issuer: `http://localhost:${port}`, seed });
   const app = express();

@@ -1,8 +1,10 @@
 import { accounts, clients, vandelay } from './seed.js';
 import type { Settings } from './settings.js';
 
-/** Text that the demo prints at its start. */
-/** @param ownProvider URL of the organisation's own provider. */
+/**
+ * Returns the text that the demo prints at its start.
+ * @param ownProvider URL of the organisation's own provider.
+ */
 export function banner({ issuer, rpOrigin, hasSaml }: Settings, ownProvider: string): string {
   const rows = (entries: readonly (readonly string[])[]) => {
     const widths = [0, 1].map((column) => Math.max(...entries.map((entry) => entry[column]?.length ?? 0)));

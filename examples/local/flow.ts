@@ -1,4 +1,4 @@
-/** Sign-in, refresh and sign-out of the relying party. This file makes state, nonce and PKCE, and openid-client checks them. */
+/** Sign-in, refresh and sign-out of the relying party. The state, the nonce and PKCE are created here, and openid-client checks them. */
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import * as oidc from 'openid-client';
@@ -63,7 +63,7 @@ async function showHome({ issuer, origin, configuration }: RelyingParty, ctx: Co
     introspection,
     tenants,
     mayActAs: perm.includes(supportPermission),
-    // Ends the impersonation. Then the operator signs in here with their own account.
+    // The URL ends the impersonation. The operator then signs in here with their own account.
     endImpersonation: `${issuer}/idp/impersonation?${new URLSearchParams({ client_id: 'web', return_to: `${origin}/sign-in` })}`,
   });
 }

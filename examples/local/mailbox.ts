@@ -1,4 +1,4 @@
-/** Mails of the identity provider, which the demo stores instead of sending them, and the pages that show them. */
+/** Mails of the identity provider, and the pages that show the mails. The demo stores the mails instead of sending them. */
 import Router from '@koa/router';
 import type { MailMessage } from 'tenant-idp';
 import { type Letter, letterPage, mailPage } from './views/mail.js';

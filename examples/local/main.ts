@@ -13,7 +13,7 @@ import { checkPort, readSettings, type Settings, SettingsError } from './setting
 /** Milliseconds in which requests have to end at the end of the demo. */
 const GRACE_MS = 1_000;
 
-/** Starts both servers. Resolves when both serve, with a function that ends them. */
+/** Starts both servers. Resolves with a function that stops both, when both serve. */
 async function startDemo({
   port,
   rpPort,
@@ -54,7 +54,7 @@ async function startDemo({
   return { ownProvider: origin, stop };
 }
 
-/** Loads the parts of SAML only if it is switched on, because they need optional packages. */
+/** Loads the parts of SAML only if SAML is switched on, because these parts need optional packages. */
 async function createSaml(issuer: string, rpOrigin: string) {
   const [{ saml }, { createKeys }, { createServiceProvider, registrationOf }] = await Promise.all([
     import('tenant-idp/extensions/saml'),
@@ -71,7 +71,7 @@ async function createSaml(issuer: string, rpOrigin: string) {
   };
 }
 
-/** Ends the process when npm's shell has ended, because that shell does not pass SIGTERM on. */
+/** Stops the demo when npm's shell has ended, because that shell does not pass on SIGTERM. */
 function onceOrphaned(then: () => unknown): void {
   const parent = process.ppid;
   const timer = setInterval(() => {

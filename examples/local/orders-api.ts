@@ -10,7 +10,7 @@ const orders = [
   { id: 'G-2001', tid: globex.id, item: 'Widget', quantity: 500 },
 ];
 
-/** `GET /api/orders`: the orders of the caller's organisation. A service, which belongs to none, gets all orders. */
+/** Creates `GET /api/orders`: the orders of the user's organisation. A service belongs to no organisation, and gets all orders. */
 export function createOrdersApi(issuer: string): Router {
   const configuration = connect(issuer, 'orders', 'orders-secret');
   return new Router().get('/api/orders', async (ctx) => {

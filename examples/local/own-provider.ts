@@ -1,4 +1,4 @@
-/** The provider of an organisation whose people sign in there: oidc-provider by itself, on its own port, without passwords. */
+/** The provider of an organisation whose users sign in there: oidc-provider by itself, on its own port, without passwords. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -11,7 +11,7 @@ import { html } from './views/html.js';
 /** Client of the identity provider at this provider. */
 export const ownProviderClient = { clientId: 'tenant-idp', clientSecret: 'the secret at Vandelay' };
 
-/** People of the organisation. */
+/** Users of the organisation. */
 const employees = [
   { sub: 'vera', givenName: 'Vera', familyName: 'Vang', email: 'vera@vandelay.test' },
   { sub: 'viktor', givenName: 'Viktor', familyName: 'Vik', email: 'viktor@vandelay.test' },
@@ -35,7 +35,7 @@ export async function serveOwnProvider(server: Server, origin: string, issuer: s
       {
         client_id: ownProviderClient.clientId,
         client_secret: ownProviderClient.clientSecret,
-        // An RSA key takes longer to make.
+        // The creation of an RSA key takes longer.
         id_token_signed_response_alg: 'ES256',
         redirect_uris: [`${connection}/callback`],
         post_logout_redirect_uris: [`${connection}/signed-out`],
@@ -56,7 +56,7 @@ export async function serveOwnProvider(server: Server, origin: string, issuer: s
       const { givenName, familyName, email } = found;
       return { accountId: sub, claims: () => ({ sub, given_name: givenName, family_name: familyName, email, email_verified: true }) };
     },
-    // The client belongs to the organisation, so nobody is asked for consent.
+    // The client belongs to the organisation, so users are not asked for consent.
     async loadExistingGrant({ oidc }) {
       const grant = new oidc.provider.Grant({ clientId: ownProviderClient.clientId, accountId: oidc.session?.accountId ?? '' });
       grant.addOIDCScope('openid profile email');

@@ -5,7 +5,7 @@ export interface Problem {
   readonly error_description?: string;
 }
 
-/** Returns the error of the identity provider; undefined for another error. */
+/** Returns the error of the identity provider; undefined for any other error. */
 export function asProblem(error: unknown): Problem | undefined {
   if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
     return { error: error.error, ...(error.error_description ? { error_description: error.error_description } : {}) };

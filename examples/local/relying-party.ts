@@ -1,4 +1,4 @@
-/** The relying party as one Koa application: the flow, the page of the public client, and the API they call. */
+/** The relying party as one Koa application: the flow, the page of the public client, and the API that both call. */
 import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { ClientError } from 'openid-client';

@@ -1,10 +1,10 @@
-/** Data of the demo: organisations, their people, their applications, and the API that the applications call. */
+/** Data of the demo: organisations, their users, their applications, and the API resource that the applications call. */
 
 export const acme = { id: '01990000-0000-7000-8000-00000000ac3e', name: 'Acme' };
-/** An organisation whose people sign in at its own provider, by the connection. */
+/** An organisation whose users sign in at its own provider, by the connection. */
 export const vandelay = { id: '01990000-0000-7000-8000-0000000a4de1', name: 'Vandelay', connection: 'vandelay' };
 export const globex = { id: '01990000-0000-7000-8000-000000610be8', name: 'Globex' };
-/** An organisation whose people need a second factor. */
+/** An organisation whose users need a second factor. */
 const initech = { id: '01990000-0000-7000-8000-0000001417ec', name: 'Initech' };
 
 const identityScopes = ['openid', 'profile', 'email', 'phone', 'org', 'roles', 'perms', 'offline_access'];
@@ -22,7 +22,7 @@ export const adminScopes = ['idp.persons:read', 'idp.persons:write', 'idp.invita
 /** Permission to open the back office. */
 export const backOfficePermission = 'back-office.open';
 
-/** Permission to impersonate others of the same organisation. */
+/** Permission to impersonate other users of the same organisation. */
 export const supportPermission = 'support.act-as';
 
 /** Users of the demo, with their passwords. */
@@ -52,8 +52,8 @@ export interface OwnProvider {
 }
 
 /**
- * @param rpOrigin origin of the relying party. @param ownProvider where people of {@link vandelay} sign in.
- * @param serviceProviders of SAML, if it is switched on.
+ * @param rpOrigin origin of the relying party. @param ownProvider the provider at which users of {@link vandelay} sign in.
+ * @param serviceProviders of SAML, if SAML is switched on.
  */
 export const createSeed = (rpOrigin: string, ownProvider: OwnProvider, serviceProviders?: readonly object[]) => ({
   extensions: {

@@ -11,7 +11,7 @@ interface PendingSignIn {
 }
 
 export interface SignedIn {
-  /** The last token response, and its time. */
+  /** The last token response, and the time of the response. */
   readonly tokens: TokenEndpointResponse;
   readonly claims: IDToken;
   readonly receivedAt: Date;
@@ -32,7 +32,7 @@ const sessions = new LRUCache<string, Session>({ max: 1000, ttl: 12 * 60 * 60 * 
 
 export const sessionOf = (ctx: Context): Session | undefined => sessions.get(ctx.cookies.get(cookieOf(ctx)) ?? '');
 
-/** Starts a session under a new id, and removes the one before. */
+/** Starts a session under a new id, and removes the previous session. */
 export function startSession(ctx: Context, signedIn?: SignedIn): Session {
   endSession(ctx);
   const session: Session = { pending: new LRUCache({ max: 10 }), ...(signedIn ? { signedIn } : {}) };

@@ -38,7 +38,7 @@ function portOf(env: NodeJS.ProcessEnv, variable: string, otherwise: number): nu
   throw new SettingsError(`${variable} is ${JSON.stringify(text)}: it has to be a port, a number from 1 to 65535.`);
 }
 
-/** @throws SettingsError if another program listens on the port, or the process must not. */
+/** @throws SettingsError if another program listens on the port, or if the demo may not listen on the port. */
 export async function checkPort(port: number, variable: 'PORT' | 'RP_PORT'): Promise<void> {
   const server = createServer();
   try {

@@ -10,7 +10,7 @@ export interface Input {
 }
 
 export interface Command {
-  /** Name, such as `persons create`. */
+  /** Name of the command, such as `persons create`. */
   readonly name: string;
   readonly summary: string;
   readonly route: Route;

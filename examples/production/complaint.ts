@@ -1,7 +1,7 @@
 import { ConfigError, IdpError } from 'tenant-idp';
 import { SettingsError } from './settings.js';
 
-/** Returns the message for the person who started the service, with a stack only if that person cannot correct the problem. */
+/** Returns the message for the operator who started the service. The message has a stack only if the operator cannot correct the problem. */
 export function complaint(error: unknown): unknown {
   if (error instanceof SettingsError || error instanceof ConfigError) return error.message;
   if (error instanceof Error && 'syscall' in error) return error.message; // the port is in use

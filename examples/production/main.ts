@@ -1,4 +1,4 @@
-/** Processes behind one port, over Redis and MongoDB: npm run start:production. `worker.ts` serves. */
+/** Several nodes behind one port, over Redis and MongoDB: npm run start:production. `worker.ts` serves. */
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -7,13 +7,13 @@ import { readSettings, type Settings, SettingsError } from './settings.js';
 /** Milliseconds until a new process replaces one that ended. */
 const RESTART_DELAY_MS = 1_000;
 
-/** Milliseconds until a process that does not end is killed: longer than it may take to let requests end. */
+/** Milliseconds until a process that does not end is killed. The time in which requests may end is shorter. */
 const KILL_AFTER_MS = 15_000;
 
 let isUp = false;
 let ending = false;
 
-/** Starts a process. @returns whether it began to serve. */
+/** Starts a process. @returns whether the process began to serve. */
 function start(): Promise<boolean> {
   const worker = cluster.fork();
   return new Promise((resolve) => {
@@ -38,7 +38,7 @@ function end(): void {
 }
 
 async function run({ issuer, host, port, processes }: Settings): Promise<void> {
-  // Each process accepts connections itself. With round robin, Node's default, a connection to a process that has just died would hang.
+  // Each process accepts connections itself. With round robin, the default of Node.js, a connection to a process that has just died would hang.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({ exec: fileURLToPath(new URL('./worker.js', import.meta.url)) });
   cluster.on('exit', (...exit) => void replace(...exit));

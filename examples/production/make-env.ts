@@ -1,4 +1,4 @@
-/** Creates a file `.env` with new keys, which only its owner can read: node dist/examples/production/make-env.js [file] */
+/** Creates a file `.env` with new keys. Only the owner of the file can read it: node dist/examples/production/make-env.js [file] */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 
@@ -27,7 +27,7 @@ SUBJECT_SALT=${secret()}
 
 const [file = '.env'] = process.argv.slice(2);
 try {
-  // Never replaces a file, because data that was encrypted under lost keys is lost.
+  // Never replaces a file, because data that was encrypted under lost keys cannot be decrypted.
   writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
   console.log(`${file} has new keys. Look through it, and give the same to all nodes.`);
 } catch (error) {

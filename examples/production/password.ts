@@ -8,7 +8,7 @@ import { openService } from './service.js';
 import { readSettings, SettingsError } from './settings.js';
 
 async function readPassword(): Promise<string> {
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() }); // on a terminal, which would show it
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() }); // The terminal must not show the password.
   const input = createInterface({ input: process.stdin, output: nowhere, terminal: process.stdin.isTTY });
   if (process.stdin.isTTY) process.stderr.write('New password: ');
   const [line = ''] = (await Promise.race([once(input, 'line'), once(input, 'close')])) as [string?];

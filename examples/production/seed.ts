@@ -1,10 +1,13 @@
-/** Records that the directory has from the start. Each start updates records that differ. It has no passwords, because `password.ts` sets them. */
+/**
+ * Records that the directory has from the start. Each start updates records that differ. The seed has no passwords, because `password.ts` sets the
+ * passwords.
+ */
 import type { Seed } from 'tenant-idp';
 import type { Settings } from './settings.js';
 
 export const acme = { id: '01990000-0000-7000-8000-00000000ac3e', name: 'Acme' };
 
-/** Scopes of the admin API for `admin.ts`: all of them. */
+/** Scopes of the admin API for `admin.ts`: all scopes. */
 export const adminScopes = [
   'api-resources',
   'clients',

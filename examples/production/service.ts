@@ -9,7 +9,7 @@ import type { Settings } from './settings.js';
 
 export interface Service {
   readonly idp: IdentityProvider;
-  /** Closes the service. Call it after all requests were answered. */
+  /** Closes the service. Call `close` after all requests were answered. */
   close(): Promise<void>;
 }
 

@@ -9,28 +9,28 @@ export interface Settings {
   readonly processes: number;
   /** Number of proxies in front of the service, each of which adds an entry to X-Forwarded-For. */
   readonly proxies: number;
-  /** One server, or nodes of a Cluster. */
+  /** URL of one server, or URLs of the nodes of a Cluster. */
   readonly redis: { readonly url: string } | { readonly clusterUrls: readonly string[] };
   /** Prefix of all keys in Redis. */
   readonly redisPrefix: string;
-  /** URL with the name of the database. */
+  /** URL of MongoDB, with the name of the database. */
   readonly mongoUrl: string;
-  /** Newest first, like all lists of keys. */
+  /** Encryption keys, newest first, like all lists of keys. */
   readonly encryptionKeys: readonly string[];
   readonly cookieKeys: readonly string[];
   readonly subjectSalt: string;
   /** Secret and redirect URI of the client in the seed. */
   readonly web: { readonly secret: string; readonly redirectUri: string };
-  /** Secret of the client that administers all tenants. Absent: there is no such client. */
+  /** Secret of the client that administers all tenants. If absent, there is no such client. */
   readonly adminSecret?: string;
 }
 
-/** An error that the person who starts the service can correct. */
+/** An error that the operator who starts the service can correct. */
 export class SettingsError extends Error {}
 
 const required = ['ISSUER', 'MONGODB_URL', 'IDP_KEY', 'COOKIE_KEY', 'SUBJECT_SALT', 'WEB_SECRET', 'WEB_REDIRECT_URI'] as const;
 
-/** @throws SettingsError with the names of all missing variables, or of a wrong one. */
+/** @throws SettingsError with the names of all missing variables, or the name of an invalid variable. */
 export function readSettings(): Settings {
   // The file adds variables that the environment lacks.
   if (existsSync('.env')) process.loadEnvFile('.env');
@@ -67,7 +67,10 @@ function numberOf(name: string, otherwise: number, least: number, most: number):
   throw new SettingsError(`${name} is ${JSON.stringify(text)}: it has to be a number from ${least} to ${most}.`);
 }
 
-/** Returns the URL. Without a name, the driver would use the database `test`. Errors do not repeat the URL, because it may hold a password. */
+/**
+ * Returns the URL. If the URL has no name of a database, the driver would use the database `test`. Errors do not repeat the URL, because the URL may hold a
+ * password.
+ */
 function mongoUrlOf(url: string): string {
   if (/^mongodb(\+srv)?:\/\/[^/]+\/[^/?]+/.test(url)) return url;
   throw new SettingsError('MONGODB_URL has to name a database: mongodb://localhost:27017/idp');

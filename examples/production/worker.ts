@@ -1,4 +1,4 @@
-/** One of the processes behind the port. */
+/** One of the nodes behind the port. */
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -7,7 +7,7 @@ import { complaint } from './complaint.js';
 import { openService, type Service } from './service.js';
 import { readSettings, type Settings } from './settings.js';
 
-/** Serves until the process is told to end. Resolves when it serves. */
+/** Serves until the process gets a signal to end. Resolves when the process serves. */
 async function serve({ host, port }: Settings, { idp, close }: Service): Promise<void> {
   const answer = idp.callback();
   let requests = 0;
@@ -20,7 +20,7 @@ async function serve({ host, port }: Settings, { idp, close }: Service): Promise
   }
 
   const server = createServer((req, res) => {
-    // Tells whether to send requests here, and whether to restart this process. New processes do not help in an outage of a store.
+    // Answers whether to send requests to this process, and whether to restart the process. New processes do not help if a store is unavailable.
     if (req.url === '/healthz') return void answerHealth(res);
     if (req.url === '/livez') return void res.writeHead(200, { 'cache-control': 'no-store' }).end();
     requests += 1;
@@ -43,7 +43,7 @@ async function serve({ host, port }: Settings, { idp, close }: Service): Promise
   process.on('SIGTERM', () => void end());
 }
 
-// Ctrl-C reaches all processes. The primary ends this one.
+// Ctrl-C reaches all processes. The primary process ends this process.
 process.on('SIGINT', () => {});
 try {
   const settings = readSettings();

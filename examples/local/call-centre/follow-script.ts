@@ -1,4 +1,4 @@
-/** Reloads the page each second while it waits for an answer. */
+/** Script that reloads the page each second while the page waits for an answer. */
 export const followScript = `
 while (document.querySelector('[data-awaits]')) {
   await new Promise((resolve) => setTimeout(resolve, 1000));

@@ -1,8 +1,8 @@
-/** Notifications for people's phones, which the demo stores instead of sending them. */
+/** Notifications for users' phones. The demo stores these notifications instead of sending them. */
 import type { CibaNotification } from 'tenant-idp';
 
 export interface Phones {
-  /** The option `ciba.notify`. A real host gives the notification to its push service here. */
+  /** Stores a notification: the option `ciba.notify`. A real host gives the notification to its push service here. */
   readonly notify: (notification: CibaNotification) => void;
   /** Returns notifications, newest first. */
   readonly of: (userName: string) => readonly CibaNotification[];
@@ -14,7 +14,7 @@ export function createPhones(): Phones {
   let all: readonly CibaNotification[] = [];
   return {
     notify(notification) {
-      // A notification that is sent again replaces the first.
+      // A notification that is sent again replaces the first notification.
       all = [notification, ...all.filter(({ id }) => id !== notification.id)].slice(0, MOST);
     },
     of: (userName) => all.filter((one) => one.userName === userName && one.expiresAt.getTime() > Date.now()),

@@ -1,4 +1,4 @@
-/** The call centre: an agent asks a caller to sign in, and the caller approves in another window. The agent never sees the password. */
+/** The call centre: an agent asks a customer to sign in, and the customer approves in another window. The agent never sees the password. */
 import { randomInt } from 'node:crypto';
 import Router from '@koa/router';
 import bodyParser from 'koa-bodyparser';

@@ -1,4 +1,4 @@
-/** The agent's window and the caller's phone. */
+/** The agent's window and the customer's phone. */
 import type { IDToken, TokenEndpointResponse } from 'openid-client';
 import { claimList } from '../views/claims.js';
 import { type Html, html } from '../views/html.js';
@@ -14,7 +14,7 @@ export interface Caller {
 export interface Call {
   readonly id: string;
   readonly caller: Caller;
-  /** Code that the agent says, and the caller's phone shows. */
+  /** Code that the agent reads out, and that the customer's phone shows. */
   readonly code: string;
   state: 'waiting' | 'approved' | 'denied' | 'expired';
   tokens?: TokenEndpointResponse;
@@ -71,7 +71,7 @@ function outcome({ caller: { name }, code, state, claims, tokens }: Call): Html 
   }
 }
 
-/** Returns the start of each token: enough to see that it exists, not to use it. */
+/** Returns the start of each token: enough to see that the token exists, not enough to use the token. */
 const excerptsOf = (tokens: TokenEndpointResponse | undefined): object =>
   Object.fromEntries(
     Object.entries(tokens ?? {})

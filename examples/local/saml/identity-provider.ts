@@ -1,11 +1,11 @@
-/** Metadata of the identity provider, for the service provider: read at its start, and again after a day. */
+/** Metadata of the identity provider, for the service provider. The metadata are read at the start, and again after a day. */
 import { DOMParser } from '@xmldom/xmldom';
 
 export interface IdentityProvider {
   readonly entityId: string;
   readonly signInUrl: string;
   readonly logoutUrl: string;
-  /** Certificates as PEM, also of the next key, so that a change of keys causes no failure. */
+  /** Certificates as PEM, including the certificate of the next signing key, so that a rotation causes no failure. */
   readonly certificates: readonly string[];
 }
 

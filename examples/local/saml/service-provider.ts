@@ -10,7 +10,7 @@ import { samlPage } from '../views/saml.js';
 import { followMetadata } from './identity-provider.js';
 import type { Keys } from './keys.js';
 
-/** URLs of the service provider. */
+/** Returns the URLs of the service provider. */
 const placesOf = (origin: string) => ({
   entityId: `${origin}/saml/metadata`,
   home: `${origin}/saml`,
@@ -75,7 +75,7 @@ export function createServiceProvider(issuer: string, origin: string, keys: Keys
   return router;
 }
 
-/** Returns the service provider of node-saml. The same one is used while the metadata stay the same, because it remembers its requests. */
+/** Returns the service provider of node-saml. The object stays the same while the metadata stay the same, because the object remembers its requests. */
 function followIdentityProvider(issuer: string, places: ServiceProvider['places'], { privateKey, certificate }: Keys): () => Promise<SAML> {
   const identityProvider = followMetadata(`${issuer}/idp/saml/metadata`);
   let current: { readonly metadata: unknown; readonly saml: SAML } | undefined;
@@ -125,7 +125,10 @@ async function startSignIn({ startedCookie, saml }: ServiceProvider, ctx: Contex
   goTo(ctx, await (await saml()).getAuthorizeUrlAsync(relayState, undefined, {}));
 }
 
-/** Reads the response. A page of another site posts it, and the browser sends no cookie with it, so the browser is redirected to a GET. */
+/**
+ * Reads the response. A page of another site posts the response, and the browser sends no cookie with the post. The browser is therefore redirected to a
+ * GET.
+ */
 async function readResponse({ places, answered, saml }: ServiceProvider, ctx: Context): Promise<void> {
   const form = ctx.request.body as Record<string, string>;
   const { profile } = await (await saml()).validatePostResponseAsync(form);
@@ -156,7 +159,7 @@ async function signOut(desk: ServiceProvider, ctx: Context): Promise<void> {
   goTo(ctx, profile ? await (await desk.saml()).getLogoutUrlAsync(profile, '', {}) : desk.places.home);
 }
 
-/** Reads the answer to a sign-out of this service provider, or the request of another one's sign-out, which it follows. */
+/** Reads the answer to a sign-out of this service provider, or the sign-out request of another service provider. Ends the session in both cases. */
 async function finishLogout(desk: ServiceProvider, ctx: Context): Promise<void> {
   const saml = await desk.saml();
   const { profile } = await saml.validateRedirectAsync(ctx.query, ctx.querystring);

@@ -10,7 +10,7 @@ export interface AccountOptions extends SignedIn {
   readonly userinfo: UserInfoResponse | Problem;
   readonly introspection: IntrospectionResponse | Problem;
   readonly tenants: readonly { readonly id: string; readonly name: string }[];
-  /** Whether the user may impersonate others. */
+  /** Whether the user may impersonate other users. */
   readonly mayActAs: boolean;
   /** URL that ends an impersonation. */
   readonly endImpersonation: string;
@@ -77,7 +77,7 @@ function tokensPanel({ tokens, receivedAt, refreshes }: AccountOptions): Html {
   );
 }
 
-/** Returns the start and the end of a token: enough to distinguish two, not to use one. */
+/** Returns the start and the end of a token: enough to distinguish two tokens, not enough to use a token. */
 const excerptOf = (token: string): string => `${token.slice(0, 4)}…${token.slice(-8)}`;
 
 function ordersPanel({ orders }: AccountOptions): Html {

@@ -1,4 +1,4 @@
-/** Requests new events each second, and reloads the persons after each. */
+/** Script that requests new events each second, and reloads the persons after each event. */
 export const backOfficeScript = `
 const feed = document.querySelector('.feed');
 let after = '';

@@ -1,4 +1,4 @@
-/** Claims as a list of names and values, each with a short explanation where it needs one. */
+/** Claims as a list of names and values. A claim that needs an explanation has a short explanation. */
 import { type Html, html } from './html.js';
 
 const meanings: Readonly<Record<string, string>> = {
@@ -31,7 +31,7 @@ function row(name: string, value: unknown): Html {
   }</dd></div>`;
 }
 
-/** `2031-05-17 09:30:12 UTC` */
+/** Returns a time as `2031-05-17 09:30:12 UTC`. */
 export const timeOf = (time: Date): Html =>
   html`<time datetime="${time.toISOString()}">${time
     .toISOString()

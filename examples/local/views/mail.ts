@@ -35,6 +35,6 @@ export const letterPage = ({ subject, to, text, at }: Letter): string =>
 </section>`,
   });
 
-/** Turns addresses in the text into links. */
+/** Turns URLs in the text into links. */
 const withLinks = (text: string): readonly Html[] =>
   text.split(/(https?:\/\/[^\s<>"]+)/).map((part, index) => (index % 2 === 1 ? html`<a href="${part}">${part}</a>` : html`${part}`));

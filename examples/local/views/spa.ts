@@ -8,7 +8,7 @@ export interface SpaOptions {
   readonly scope: string;
 }
 
-/** Page of the public client. Its script does everything. */
+/** Returns the page of the public client. The script of the page does everything. */
 export const spaPage = ({ issuer, clientId, redirectUri, scope }: SpaOptions): string =>
   layout({
     title: 'In the browser',
