@@ -17,7 +17,7 @@ export const authorizationOf = (id: string): string => `Basic ${Buffer.from(`${i
 /** Returns a header with an escape, as libraries send secrets that need an escape. @see RFC 6749 §2.3.1 */
 export const escapedAuthorizationOf = (id: string): string =>
   `Basic ${Buffer.from(`${id}:${secretOf(id).replace('-', '%2D')}`).toString('base64')}`;
-/** Headers of a form whose type this library leaves to oidc-provider's parser. */
+/** Returns headers of a form whose type this library leaves to oidc-provider's parser. */
 export const unusualHeadersOf = (id: string) => ({
   authorization: authorizationOf(id),
   'content-type': 'application/x-www-form-urlencoded; charset="utf-8"',

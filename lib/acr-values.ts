@@ -67,8 +67,8 @@ export interface RequestedAcr extends AcrValues {
 }
 
 /**
- * Parses `acr_values` and an essential `acr` of `claims`. An essential `acr` that lists `mfa` without `pwd` makes a second factor a condition, as `mfa` in
- * `acr_values` does. oidc-provider drops this `acr` if the request also has `acr_values`. oidc-provider drops `claims` while the feature `claimsParameter` is
+ * Parses `acr_values` and an essential `acr` of `claims`. An essential `acr` that lists `mfa` without `pwd` requires a second factor, as `mfa` in `acr_values`
+ * does. oidc-provider drops this `acr` if the request also has `acr_values`. oidc-provider drops `claims` while the feature `claimsParameter` is
  * off.
  * @see OpenID Connect Core §5.5.1.1
  * @example

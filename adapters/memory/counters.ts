@@ -1,7 +1,7 @@
 import type { ArtifactKey, ArtifactStore } from '../../lib/store/artifact-store.js';
 import type { Expiring } from './sweep.js';
 
-/** Counters over fixed windows. */
+/** Creates counters over fixed windows. */
 export function createCounters(): Pick<ArtifactStore, 'hit'> & { readonly expiring: Expiring } {
   const windows = new Map<ArtifactKey, { count: number; readonly until: number }>();
   return {

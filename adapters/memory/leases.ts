@@ -1,7 +1,7 @@
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import type { Expiring } from './sweep.js';
 
-/** Leases of the services that share this store. */
+/** Creates leases for the services that share this store. */
 export function createLeases(): Pick<ArtifactStore, 'lease'> & { readonly expiring: Expiring } {
   const leases = new Map<string, { readonly holder: string; readonly until: number }>();
   return {

@@ -10,8 +10,8 @@ export interface CounterDocument {
 }
 
 /**
- * Counters over fixed windows. One statement starts a window, and another statement counts in the window. A single statement for both would be wrong on
- * servers compatible with MongoDB. If several such statements run concurrently, each may return the window that it would have started.
+ * Creates counters over fixed windows. One statement starts a window, and another statement counts in the window. A single statement for both would be
+ * wrong on servers compatible with MongoDB. If several such statements run concurrently, each may return the window that it would have started.
  */
 export function createCounters(counters: Collection<CounterDocument>, clock: () => number): Pick<ArtifactStore, 'hit'> {
   return {

@@ -10,7 +10,7 @@ export interface LeaseDocument {
   readonly e: Date;
 }
 
-/** Leases of the services that share this store. */
+/** Creates leases for the services that share this store. */
 export function createLeases(leases: Collection<LeaseDocument>, clock: () => number): Pick<ArtifactStore, 'lease'> {
   return {
     async lease(name, holder, ttl) {

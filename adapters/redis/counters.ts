@@ -25,7 +25,7 @@ end
 return { tonumber(count), ends }
 `);
 
-/** Counters over fixed windows. */
+/** Creates counters over fixed windows. */
 export function createCounters(connection: Connection, prefix: string): Pick<ArtifactStore, 'hit'> {
   return {
     async hit(counter, window, by = 1) {

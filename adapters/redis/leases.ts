@@ -16,7 +16,7 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `);
 
-/** Leases of the services that share this store. */
+/** Creates leases for the services that share this store. */
 export function createLeases(connection: Connection, prefix: string): Pick<ArtifactStore, 'lease'> {
   return {
     async lease(name, holder, ttl) {

@@ -5,7 +5,7 @@ interface HrRecord {
   readonly manager: string;
 }
 
-/** Claims of the HR system, granted by scope `hr`. If the HR system is slow or unavailable, users sign in without these claims. */
+/** Creates the claims of the HR system, granted by scope `hr`. If the HR system is slow or unavailable, users sign in without these claims. */
 export const hrClaims = (hrUrl: string) =>
   defineClaims({
     name: 'hr',

@@ -26,7 +26,7 @@ export interface Session {
   signedIn?: SignedIn;
 }
 
-/** Browsers send a cookie to every port of a host, so demos on other ports have other names. */
+/** Returns the name of the session cookie. Browsers send a cookie to every port of a host, so demos on other ports use other names. */
 const cookieOf = ({ socket }: Context): string => `order_desk_${socket.localPort}`;
 const sessions = new LRUCache<string, Session>({ max: 1000, ttl: 12 * 60 * 60 * 1000 });
 

@@ -61,8 +61,8 @@ export interface Extension {
   readonly errorCodes?: Readonly<Record<string, ErrorEntry>>;
   readonly claims?: readonly ClaimSet[];
   /**
-   * Operations of the admin API, made by `defineOperation`. The admin API checks token, scope, tenant and schema of each request, and lists the operations
-   * in its OpenAPI document.
+   * Returns operations of the admin API, made by `defineOperation`. The admin API checks token, scope, tenant and schema of each request, and lists the
+   * operations in its OpenAPI document.
    */
   readonly resources?: (context: ExtensionContext) => readonly Operation[];
   /** Durable rows of the extension, made by `defineCollection`. */

@@ -1,5 +1,5 @@
 /**
- * Requests to addresses that others chose: logout URIs, request URIs, key sets. Such requests reach nothing inside the operator's network.
+ * Requests to addresses that others chose: logout URIs, request URIs, key sets. Requests to such addresses reach nothing inside the operator's network.
  *
  * Names are looked up without the threads that hash passwords (`name-lookups`). Only addresses of the Internet are called (`public-address`).
  * `remote-documents` reads a document once, even if many clients need the document. `concurrency-limit` allows few reads at the same time.

@@ -77,7 +77,7 @@ const problemOf = ({ status, code, description, details }: ErrorAnswer): Readonl
 const isOfBearer = (ctx: Context, error: unknown): boolean =>
   IdpError.is(error, 'insufficient_scope', 'invalid_request') && /^Bearer /.test(ctx.response.get('WWW-Authenticate'));
 
-/** Members of an error that only the log has. */
+/** Returns members of an error that only the log has. */
 function causeOf(error: unknown): { readonly reason?: string; readonly client?: string | undefined } {
   if (!(error instanceof IdpError)) return {};
   const { cause } = error;

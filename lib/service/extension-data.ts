@@ -22,10 +22,10 @@ import type { Sealer } from '../store/sealer.js';
 
 const collectionsOf = (extensions: readonly Extension[]) => extensions.flatMap(({ collections = [] }) => collections);
 
-/** Collections that the store opens. */
+/** Returns the collections that the store opens. */
 export const extensionSpecs = (extensions: readonly Extension[]): readonly CollectionSpec[] => collectionsOf(extensions).map(specOf);
 
-/** Names of all collections that the store opens. */
+/** Returns the names of all collections that the store opens. */
 export const collectionNames = (extensions: readonly Extension[]): readonly string[] =>
   [...Object.values(collections), ...extensionSpecs(extensions)].map(({ name }) => name);
 
@@ -38,7 +38,7 @@ export function extensionRowChecks(extensions: readonly Extension[]): WrongPath 
   };
 }
 
-/** Collections whose rows have events in them. */
+/** Returns the names of collections whose rows have events in them. */
 export const extensionEventSources = (extensions: readonly Extension[]): readonly string[] =>
   collectionsOf(extensions).flatMap(({ name, events }) => (events ? [name] : []));
 

@@ -99,7 +99,7 @@ export const withoutUnseen = (text: string): string => (ascii.test(text) ? text 
 
 const spaces = /[\p{Z}\p{Cc}]+/gu;
 const lineSpaces = /(?!\n)[\p{Z}\p{Cc}]/gu;
-/** Characters that cleaning removes. U+FFFD is kept, so that the text is refused and the user types the letter that was lost. */
+/** Returns a pattern for the characters that cleaning removes. U+FFFD is kept, so that the text is refused and the user types the letter that was lost. */
 const dropped = (kind: TextKind): RegExp => new RegExp(`(?!\\ufffd)(?:${refused[kind].source})`, 'gu');
 const drops = { personName: dropped('personName'), line: dropped('line'), userName: dropped('userName'), text: dropped('text') };
 

@@ -3,7 +3,7 @@ import { hashedKey } from '../../../lib/store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put, Remove } from '../../../lib/store/artifact-store.js';
 import { LONG } from '../passing-time.js';
 
-/** Keys of one slot, so that they can be committed together. */
+/** Returns a key in a slot. Keys of one slot can be committed together. */
 export const keyOf = (name: string, slot = 'conformance'): ArtifactKey => hashedKey('Case', name, slot);
 
 /** Returns a put of a record that does not expire during a case, unless the fields state another time. */

@@ -11,7 +11,7 @@ import { type Demand, demands, type Requirement, requirementErrors } from '../si
 import type { SignInMethod } from '../sign-in/sign-in-method.js';
 
 export interface SignInOffers {
-  /** Requirements, in the order in which users meet them. */
+  /** Returns requirements, in the order in which users meet them. */
   requirements(): readonly Requirement[];
   serves(demand: Demand): boolean;
   readonly methods: () => readonly SignInMethod[];

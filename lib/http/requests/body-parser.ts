@@ -45,7 +45,7 @@ export function createBodyParser({ types, limit, parse, onError }: BodyFormat): 
   };
 }
 
-/** Returns whether the headers announce no body. For HTTP/2, `unreadRequest` adds such a header. @see RFC 9112 §6.3 */
+/** Returns whether the headers announce no body. For HTTP/2, `unreadRequest` adds a header that announces the body. @see RFC 9112 §6.3 */
 const isWithoutBody = ({ headers }: IncomingMessage): boolean =>
   headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
 

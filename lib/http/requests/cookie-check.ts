@@ -32,7 +32,10 @@ export function createCookieCheck({ sendsCookies, issuer, showPage, logger }: Co
   const { origin, protocol } = new URL(issuer);
   let isToldOfHttp = false;
 
-  /** Browsers drop `Secure` cookies that come over http. @see RFC 6265bis §5.7 */
+  /**
+   * Logs once that a request seems to have come over http although the issuer is https. Browsers drop `Secure` cookies that come over http. @see RFC
+   * 6265bis §5.7
+   */
   function tellOfHttp(ctx: Context): void {
     const forwarded = ctx.get('x-forwarded-proto');
     const isHttp = ctx.get('origin').startsWith('http:') || (!isEncrypted(ctx) && !/\bhttps\b/i.test(forwarded));

@@ -1,4 +1,4 @@
-/** Request ids, by which a request is found in the logs: the reference on an error page, and `requestId` in each log line about the request. */
+/** Request ids, by which requests are found in the logs. The id is the reference on an error page, and `requestId` in each log line about the request. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
