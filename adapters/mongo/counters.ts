@@ -10,7 +10,7 @@ export interface CounterDocument {
 }
 
 /**
- * Creates counters over fixed windows. One statement starts a window, and another statement counts in the window. A single statement for both would be
+ * Creates counters over fixed windows. One statement starts a window, and a second statement counts in the window. A single statement for both would be
  * wrong on servers compatible with MongoDB. If several such statements run concurrently, each may return the window that it would have started.
  */
 export function createCounters(counters: Collection<CounterDocument>, clock: () => number): Pick<ArtifactStore, 'hit'> {

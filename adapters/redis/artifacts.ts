@@ -14,7 +14,7 @@ import { checkServer, primariesOf, ready } from './servers.js';
 export interface RedisArtifactsOptions {
   /** An ioredis client, created with `redisOptions` or `redisClusterOptions`. The host closes the client, because `close` leaves the client open. */
   readonly client: Redis | Cluster;
-  /** Prefix of all keys. @default `idp:` */
+  /** Prefix of all store keys. @default `idp:` */
   readonly prefix?: string;
 }
 

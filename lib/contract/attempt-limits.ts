@@ -120,7 +120,10 @@ export class Attempt {
     });
   }
 
-  /** Runs a step of the attempt. Gives the attempt back if the step throws, except an error that is the caller's fault (status below 500). */
+  /**
+   * Runs a step of the attempt. Gives the attempt back if the step throws, except for an error with a status below 500, because such an error is the fault
+   * of the request.
+   */
   async run<Outcome>(step: () => Promise<Outcome>): Promise<Outcome> {
     try {
       return await step();

@@ -1,4 +1,4 @@
-/** Records of browsers. A mailed link does not prove that its bearer asked for it, so a record marks the browser that asked. */
+/** Records of browsers. A mailed link does not prove that its bearer asked for the mail, so a record marks the browser that asked. */
 import type { Context } from 'koa';
 import type { ArtifactKind, PutArtifact } from '../store/records/extension-artifacts.js';
 import type { ExtensionContext } from './extension-context.js';

@@ -74,7 +74,7 @@ export interface Extension {
   readonly seed?: ExtensionSeed;
   /** Checks the extension's own options, together with all other options. Stores are not open yet. */
   readonly check?: (report: ReportProblem) => void;
-  /** Runs before the service answers, with stores open and keys loaded. An error stops the start. */
+  /** Runs before the service answers, with stores open and signing keys loaded. An error stops the start. */
   readonly start?: (context: ExtensionContext) => Awaitable<void>;
   /** Returns the current problems of the extension, for `health().problems`. Has to answer within two seconds. */
   readonly health?: (context: ExtensionContext) => Awaitable<readonly ExtensionProblem[]>;

@@ -1,6 +1,6 @@
 import type { ConfigProblem } from '../errors.js';
 
-/** Returns a problem, with both names, for each claim that two owners make. */
+/** Returns a problem, with both names, for each claim that two owners declare. */
 export function sharedClaims<Item extends { readonly owner: string }>(
   items: readonly Item[],
   claimsOf: (item: Item) => readonly string[],

@@ -32,7 +32,7 @@ export interface DeliveryKind {
 
 /** One round of a job. */
 export interface JobRound {
-  /** Aborted when the service closes, or when another node may have taken the job over. */
+  /** Signal that is aborted when the service closes, or when another node may have the lease of the job. */
   readonly signal: AbortSignal;
   /**
    * Returns whether this node may work on the row. False while this node works on the row, and while the row is set aside after a failure. With a
@@ -61,7 +61,7 @@ export interface Job {
   run(round: JobRound): Awaitable<void>;
 }
 
-/** Values of one purpose, encrypted and hashed under the service's keys (`keys.encryption`). */
+/** Values of one purpose, encrypted and hashed under the service's encryption keys (`keys.encryption`). */
 export interface Seal {
   /** Encrypts a value of a record. The value can be decrypted only for the same purpose and record. */
   seal(record: string, value: string): string;

@@ -7,7 +7,7 @@ import type { IdentityProviderOptions } from '../options/options.js';
 import type { IdentityProvider } from './identity-provider.js';
 
 /**
- * Creates an identity provider. Resolves when the provider can serve: stores opened, keys loaded, seed applied.
+ * Creates an identity provider. Resolves when the provider can serve: stores opened, signing keys loaded, seed applied.
  * @throws ConfigError with all problems of the options; IdpError `store_unavailable`, which names the unavailable store.
  * @example
  * ```ts

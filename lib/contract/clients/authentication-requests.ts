@@ -47,7 +47,7 @@ export interface Approver {
   readonly provenAt?: Readonly<Record<string, number>>;
   /** The sign-in method, if it is not the password and its name differs from `idp`. */
   readonly method?: string;
-  /** As in `SignedIn`. Pass it on from the sign-in that approves. */
+  /** As in `SignedIn`. Pass on the value of the sign-in that approves. */
   readonly used?: string;
   /** Id of the user whose credential was used. @default the parent account of a linked account, else the user */
   readonly owner?: string;

@@ -14,7 +14,7 @@ export interface ExtensionKeys {
   list(): Promise<readonly KeyState[]>;
   /** Algorithms that have a signing key. */
   readonly algorithms: readonly string[];
-  /** Returns a JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
+  /** Returns a JWT of the service, signed with the current signing key of the algorithm. @param typ explicit type of the JWT. */
   sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
   /**
    * Signs bytes with the current signing key of the algorithm, for formats other than JWT. The extension alone must choose the bytes, because bytes from

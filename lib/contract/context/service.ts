@@ -38,7 +38,7 @@ export interface ExtensionService {
     readonly email?: boolean;
   };
   readonly lifetimes: {
-    /** Seconds that a mailed link is valid that proves an e-mail address. */
+    /** Seconds for which a mailed link that proves an e-mail address is valid. */
     readonly emailProof: number;
     /** Seconds after which a sign-in ends, even if it is used. */
     readonly session: number;

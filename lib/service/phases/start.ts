@@ -1,4 +1,4 @@
-/** The last phase: keys, seed and extensions start, and the service answers requests. */
+/** The last phase: signing keys, seed and extensions start, and the service answers requests. */
 import { checkApiResources } from '../../claims/api-resources.js';
 import { applySeed } from '../../directory/index.js';
 import { type App, createApp } from '../../http/app.js';
@@ -42,7 +42,7 @@ export async function start(
   await keys.begin();
   await directory.removedUserIds.begin();
   await directory.nationalIds.begin();
-  // oidc-provider, which is created with the keys, checks clients of the seed.
+  // oidc-provider checks clients of the seed, and is created with the signing keys.
   await applySeed(directory, options.seed, logger, additions.seedPieces);
   await checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id));
   await directory.policies.begin();
