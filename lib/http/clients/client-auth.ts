@@ -25,8 +25,8 @@ interface Credentials {
 }
 
 /**
- * Creates middleware that authenticates a client or an API resource by its id and secret. The id and the secret come from HTTP Basic, or from a form that was read before.
- * The middleware sets `ctx.state.caller`.
+ * Creates middleware that authenticates a client or an API resource by its id and secret. The id and the secret come from HTTP Basic, or from a form
+ * that was read before. The middleware sets `ctx.state.caller`.
  * @throws IdpError `invalid_client`; `too_many_requests` over the rate limit of wrong secrets; `invalid_request` for credentials that are malformed, in the
  * query, or of two kinds.
  * @example
