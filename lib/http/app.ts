@@ -1,14 +1,8 @@
 /**
  * HTTP: Koa pieces that any route may use, and the application that consists of them.
  *
- * The folder has:
- * - the hosts (own server, callback, middleware of another app),
- * - errors as JSON or as a page,
- * - forms and CSRF,
- * - client authentication by secret,
- * - security headers.
- *
- * The folder may import the directory and the extension contract, but not oidc-provider.
+ * The folder has the hosts (own server, callback, middleware of another app), errors as JSON or as a page, forms, CSRF, client authentication by secret, and
+ * security headers. The folder may import the directory and the extension contract, but not oidc-provider.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Koa from 'koa';
