@@ -101,10 +101,7 @@ export function createHashingQueue({ places, longestWaitMs, taskMs, now = () => 
     return { turn, start, answer };
   }
 
-  /**
-   * Returns the results of the tasks, or rejects as `busy` if a task does not start in time. The estimate of the wait may be wrong, because
-   * other requests came first since, or the processors have other work.
-   */
+  /** Returns the results of the tasks, or rejects as `busy` if a task does not start in time. The estimate of the wait may have been too low. */
   function startedInTime<T>(entries: readonly (Waiting & { readonly answer: Promise<T> })[]): Promise<T[]> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {

@@ -158,12 +158,8 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
 
     /**
      * Returns the request that the browser completed a moment ago. If nobody is signed in, gives the browser the cookie of its session again.
-     *
-     * Returns undefined if:
-     * - the browser did not complete the request,
-     * - that sign-in has ended,
-     * - another account is signed in, or
-     * - a browser that lost nothing sent a GET, because the way back into a sign-in that has ended gives no second response.
+     * Returns undefined if the browser did not complete the request, if the sign-in of the request has ended, or if another account is signed in.
+     * Also returns undefined for a GET of a browser that lost nothing, because a completed sign-in gives no second response.
      */
     async takeUp(ctx: Context, uid: string): Promise<CompletedRecord | undefined> {
       const { record, recordedAt = 0 } = (await read(ctx, uid)) ?? {};
