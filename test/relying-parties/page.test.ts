@@ -12,7 +12,7 @@ const triedHere = new Set(
 );
 const tried = applications.filter(({ isTried }) => isTried);
 /** Sections of the page that are about no application. */
-const general = ['Connect an application', 'Identify people', 'Applications', 'Sign out', "A tool on a person's machine"];
+const general = ['Connect an application', 'Identify users', 'Applications', 'Sign out', "A tool on a person's machine"];
 
 test('each application stands in the table once', () => {
   const names = applications.map(({ name }) => name);
