@@ -113,7 +113,7 @@ export function createExtensionData(parts: ExtensionDataParts): ExtensionData {
     ofAllTenants: (collection) => rowsOfAllTenants(shared, collection),
     cached(given, index) {
       const collection = declaredCollection(shared, given);
-      if (index !== undefined) checkIndex(collection, index);
+      if (index !== undefined) checkIndex(specOf(collection), index);
       return createCachedRows({
         collection,
         index,
@@ -140,6 +140,7 @@ function declaredCollection<Schema extends TObject>({ declared }: Shared, given:
 
 function rowsOfAllTenants<Schema extends TObject>(shared: Shared, given: ExtensionCollection<Schema>): RowsOfAllTenants<Static<Schema>> {
   const collection = declaredCollection(shared, given);
+  const spec = specOf(collection);
   const rows = storedRows(shared, collection);
   return {
     async get(id: string) {
@@ -148,15 +149,15 @@ function rowsOfAllTenants<Schema extends TObject>(shared: Shared, given: Extensi
     },
     list: async (page?: Page) => shownRows(collection, await findKept(rows, {}, page, ({ tid }) => tid !== '')),
     async find(index: string, values: readonly string[], page?: Page) {
-      checkLookUp(collection, index, values);
+      checkLookUp(spec, index, values);
       return shownRows(collection, await rows.find({ [index]: values }, page));
     },
     async findAll(index: string, values: readonly string[]) {
-      checkLookUp(collection, index, values);
+      checkLookUp(spec, index, values);
       return findAll(shared, collection, { [index]: values });
     },
     async range(range: Range) {
-      checkIndex(collection, range.index);
+      checkIndex(spec, range.index);
       return shownRows(collection, await rows.range(range));
     },
   } as unknown as RowsOfAllTenants<Static<Schema>>;
@@ -181,7 +182,7 @@ function rowsOfTenant<Schema extends TObject>(
   const scope = createTenantScope<KeptRow>(storedRows(shared, collection), spec, tid);
   const own: OwnRows = { shared, collection, tid, scope };
   const isWithinTenant = (index: string): boolean => spec.indexes[index]?.fields[0] === 'tid';
-  const check = (index: string, values: readonly string[]): void => checkLookUp(collection, index, values, isWithinTenant(index) ? 1 : 0);
+  const check = (index: string, values: readonly string[]): void => checkLookUp(spec, index, values, isWithinTenant(index) ? 1 : 0);
   const find = async (index: string, values: readonly string[], page?: Page) => {
     check(index, values);
     return shownRows(collection, await scope.find(index, values, page));
@@ -197,7 +198,7 @@ function rowsOfTenant<Schema extends TObject>(
       return findAll(shared, collection, { [index]: isWithinTenant(index) ? [tid, ...values] : values }, (row) => row.tid === tid);
     },
     async range(range: Range) {
-      checkIndex(collection, range.index);
+      checkIndex(spec, range.index);
       return shownRows(collection, await scope.range(range));
     },
     list: (page?: Page) => find(TENANT_INDEX, [], page),
