@@ -94,7 +94,7 @@ function operationOf(operation: MountedOperation, referred: (schema: unknown) =>
     tags: [scope.replace(/^idp\.|:.*$/g, '')],
     security: [{ accessToken: [scope] }],
     parameters: parametersOf(operation, referred),
-    ...(body && { requestBody: { required: true, content: { [typeOf(method)]: { schema: referred(body) } } } }),
+    ...(body && { requestBody: { required: true, content: { [mediaTypeOf(method)]: { schema: referred(body) } } } }),
     responses: {
       [status]: {
         description: summary,
@@ -103,11 +103,10 @@ function operationOf(operation: MountedOperation, referred: (schema: unknown) =>
       ...refusalsOf({ ...commonErrors(operation), ...operation.errorEntries }),
     },
   };
-
-  function typeOf(name: string): string {
-    return name === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-  }
 }
+
+const mediaTypeOf = (method: MountedOperation['method']): string =>
+  method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
 
 /** Returns the id of an operation, such as `getTenantsByTidUsersById`. */
 const operationIdOf = ({ method, path }: Pick<MountedOperation, 'method' | 'path'>): string =>
