@@ -110,21 +110,18 @@ async function showConfirm(parts: Parts, ctx: Context): Promise<void> {
   if (!personalSignIn) return;
   const { opened, here } = personalSignIn;
   const parent = await parentOf(context, here);
-  const action = admissions.stepUrl('confirm', opened.ref);
-  const refuse = (reason: Refusal) => pages.refused(ctx, opened, reason, action, here.oid);
-  if (!parent || !(await isLinkable(context, opened))) return refuse('other');
-  if (await isInTenant(context, parent, opened.tenant.id)) return refuse('sameTenant');
-  if (![parent.tenant, opened.tenant].every(mayLinkAccounts)) return refuse('policy');
-  return pages.confirm(ctx, opened, here.account, action);
+  if (!parent || !(await isLinkable(context, opened))) return refuse(parts, ctx, personalSignIn, 'other');
+  if (await isInTenant(context, parent, opened.tenant.id)) return refuse(parts, ctx, personalSignIn, 'sameTenant');
+  if (![parent.tenant, opened.tenant].every(mayLinkAccounts)) return refuse(parts, ctx, personalSignIn, 'policy');
+  return pages.confirm(ctx, opened, here.account, admissions.stepUrl('confirm', opened.ref));
 }
 
 async function takeConfirm(parts: Parts, ctx: Context, personalSignIn: PersonalSignIn): Promise<void> {
-  const { context, pages, admissions } = parts;
+  const { context, admissions } = parts;
   const { opened, here } = personalSignIn;
   if (formField(ctx, 'step') === 'another' && opened.state === 'pending') return admissions.signInToPersonal(ctx, opened);
   const parent = await parentOf(context, here);
-  if (!parent || !(await isLinkable(context, opened)))
-    return pages.refused(ctx, opened, 'other', admissions.stepUrl('confirm', opened.ref), here.oid);
+  if (!parent || !(await isLinkable(context, opened))) return refuse(parts, ctx, personalSignIn, 'other');
   try {
     await accept(parts, ctx, personalSignIn, parent);
   } catch (error) {
@@ -154,17 +151,17 @@ async function accept({ context, signInUser }: Parts, ctx: Context, { opened, he
   });
 }
 
-async function showRefusal(
-  { context, pages, admissions }: Parts,
-  ctx: Context,
-  { opened, here }: PersonalSignIn,
-  error: unknown,
-): Promise<void> {
-  const refuse = (reason: Refusal) => pages.refused(ctx, opened, reason, admissions.stepUrl('confirm', opened.ref), here.oid);
-  if (IdpError.is(error, 'link_same_tenant')) return refuse('sameTenant');
-  if (IdpError.is(error, 'link_not_allowed')) return refuse('policy');
-  if (IdpError.is(error, 'link_chain', 'link_self', 'link_privileged', 'already_linked', 'not_found')) return refuse('other');
+/** Shows why the personal account cannot be linked. */
+const refuse = ({ pages, admissions }: Parts, ctx: Context, { opened, here }: PersonalSignIn, reason: Refusal): Promise<void> =>
+  pages.refused(ctx, opened, reason, admissions.stepUrl('confirm', opened.ref), here.oid);
+
+async function showRefusal(parts: Parts, ctx: Context, personalSignIn: PersonalSignIn, error: unknown): Promise<void> {
+  const { context, pages } = parts;
+  if (IdpError.is(error, 'link_same_tenant')) return refuse(parts, ctx, personalSignIn, 'sameTenant');
+  if (IdpError.is(error, 'link_not_allowed')) return refuse(parts, ctx, personalSignIn, 'policy');
+  if (IdpError.is(error, 'link_chain', 'link_self', 'link_privileged', 'already_linked', 'not_found'))
+    return refuse(parts, ctx, personalSignIn, 'other');
   if (!IdpError.is(error, 'invitation_over')) throw error;
-  const now = await context.directory.acceptance.open(opened.ref);
+  const now = await context.directory.acceptance.open(personalSignIn.opened.ref);
   return !now || now.state === 'pending' ? pages.lost(ctx) : pages.over(ctx, now);
 }
