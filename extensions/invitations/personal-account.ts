@@ -25,18 +25,14 @@ interface Again {
 
 type Refused = (more: Again) => Promise<void>;
 
-interface Parts extends AdmissionParts {
+/** Parts of the routes of a browser that is admitted. */
+export interface AdmittedParts extends AdmissionParts {
   readonly context: ExtensionContext;
   readonly admissions: Admissions;
 }
 
-export function personalAccountRoutes(
-  router: ExtensionRouter,
-  context: ExtensionContext,
-  { base, pages }: AdmissionParts,
-  admissions: Admissions,
-): void {
-  const parts: Parts = { context, base, pages, admissions };
+export function personalAccountRoutes(router: ExtensionRouter, parts: AdmittedParts): void {
+  const { context, base, pages, admissions } = parts;
 
   router.get(`${base}/create`, context.impersonation.inPerson, async (ctx: Context) => {
     const admitted = await admissions.open(ctx);
@@ -63,7 +59,7 @@ export function personalAccountRoutes(
 }
 
 async function showCreate(
-  { context, pages, admissions }: Parts,
+  { context, pages, admissions }: AdmittedParts,
   ctx: Context,
   { opened, personal }: Admitted,
   values: Partial<CreateForm['values']>,
@@ -82,7 +78,7 @@ async function showCreate(
 
 /** Creates the account and signs it in. Only created accounts count towards the rate limit of accounts. */
 async function create(
-  { context, pages, admissions }: Parts,
+  { context, pages, admissions }: AdmittedParts,
   ctx: Context,
   { opened, personal }: Admitted,
   input: RegistrationInput,

@@ -15,15 +15,13 @@ import {
   present,
   redirectByGet,
 } from '../../lib/extension-door.js';
-import { type AdmissionParts, type Admissions, type Admitted, createAdmissions } from './admission.js';
+import { type AdmissionParts, type Admitted, createAdmissions } from './admission.js';
 import { creationOf } from './applications.js';
 import type { Finish } from './finish.js';
 import { confirmSubject, type Refusal } from './pages.js';
-import { personalAccountRoutes } from './personal-account.js';
+import { type AdmittedParts, personalAccountRoutes } from './personal-account.js';
 
-interface Parts extends AdmissionParts {
-  readonly context: ExtensionContext;
-  readonly admissions: Admissions;
+interface Parts extends AdmittedParts {
   readonly signInUser: Finish['signInUser'];
 }
 
@@ -39,7 +37,7 @@ export function personalRoutes(
 ) {
   const admissions = createAdmissions(context, { base, pages });
   const parts: Parts = { context, base, pages, signInUser, admissions };
-  if (!context.work.mail) personalAccountRoutes(router, context, { base, pages }, admissions);
+  if (!context.work.mail) personalAccountRoutes(router, parts);
 
   router.get(`${base}/confirm`, context.impersonation.inPerson, (ctx: Context) => showConfirm(parts, ctx));
 
