@@ -61,8 +61,6 @@ export interface FormPage {
   readonly status?: number;
 }
 
-export const createPages = ({ pages }: Pick<ExtensionContext, 'pages'>): Pages => new Pages(pages);
-
 export class Pages {
   readonly #pages: ExtensionContext['pages'];
 

@@ -12,7 +12,7 @@ import {
   type Proof,
 } from '../../lib/extension-door.js';
 import { createFinish, type Finish } from './finish.js';
-import { acceptanceKind, createPages, formSubject, linkNameOf, type OtherUser, type Pages, passwordProblems } from './pages.js';
+import { acceptanceKind, formSubject, linkNameOf, type OtherUser, Pages, passwordProblems } from './pages.js';
 import { personalRoutes } from './personal.js';
 
 /** The proof with which a browser that accepted an invitation is signed in again, if it posts the form twice. */
@@ -31,7 +31,7 @@ interface Parts {
 export function invitationRoutes(router: ExtensionRouter, context: ExtensionContext): void {
   const { acceptance } = context.directory;
   const base = `${context.service.own}/invitations`;
-  const pages = createPages(context);
+  const pages = new Pages(context.pages);
   const finish = createFinish(context, pages);
 
   router.get(`${base}/return`, finish.arrive);
