@@ -106,12 +106,10 @@ class ConnectionAdministration {
   }
 
   async setSecret(request: WithBody<Static<typeof secretForm>>): Promise<Answer> {
-    await this.#require(request);
     return this.#itemOf(await this.#writes.setSecret(this.#placeOf(request), request.body.clientSecret, request.by));
   }
 
   async rotateKey(request: Request): Promise<Answer> {
-    await this.#require(request);
     return this.#itemOf(await this.#writes.rotateKey(this.#placeOf(request), request.by));
   }
 
