@@ -84,8 +84,9 @@ export class Answers {
       await this.#choice.offer(ctx, interaction, connection, upstream, openings);
     } catch (error) {
       if (!(error instanceof RefusedAnswer)) throw error;
-      const isStranger = upstream && connection?.linkBySignIn && (error.refusal === 'unknown' || error.refusal === 'taken');
-      const stranger = isStranger && upstream && connection ? await this.#keepStranger(interaction, connection, upstream) : undefined;
+      const isStranger = error.refusal === 'unknown' || error.refusal === 'taken';
+      const stranger =
+        isStranger && upstream && connection?.linkBySignIn ? await this.#keepStranger(interaction, connection, upstream) : undefined;
       await this.#refuse(ctx, interaction, connection ?? { id: idOf(ctx), name: idOf(ctx) }, error, stranger);
     }
   }
