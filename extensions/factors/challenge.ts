@@ -13,7 +13,7 @@ import {
 import { type CodeKind, createGuesses, type Guess, type Guesses } from './guesses.js';
 import { passkeyScript } from './passkeys/script.js';
 import { readAnswer, type Webauthn } from './passkeys/webauthn.js';
-import type { FactorRow } from './records.js';
+import { passkeysOf } from './records.js';
 import type { Step, Steps } from './step.js';
 import type { UserFactors } from './user-factors.js';
 
@@ -30,8 +30,6 @@ type OpenGuess = Extract<Guess, { readonly succeeded: unknown }>;
 
 /** Number of unused recovery codes from which the user is warned that few are left. */
 const FEW = 3;
-
-export const passkeysOf = (rows: readonly FactorRow[]) => rows.flatMap(({ passkey }) => passkey ?? []);
 
 interface Parts {
   readonly context: ExtensionContext;

@@ -13,10 +13,9 @@ import {
   type Text,
   type ViewPart,
 } from '../../lib/extension-door.js';
-import { passkeysOf } from './challenge.js';
 import type { FactorSet } from './factor-rows.js';
 import { readAnswer, type Webauthn } from './passkeys/webauthn.js';
-import { pendingApps } from './records.js';
+import { passkeysOf, pendingApps } from './records.js';
 import { newRecoveryCodes } from './recovery-codes.js';
 import { grouped, newSecret, stepOf, totpUri } from './totp.js';
 import type { Addition, UserFactors } from './user-factors.js';

@@ -94,6 +94,8 @@ export const describedFactor = ({ id, kind, name, createdAt, lastUsedAt, recover
   ...(recovery ? { codesLeft: recovery.codes.length } : {}),
 });
 
+export const passkeysOf = (rows: readonly FactorRow[]) => rows.flatMap(({ passkey }) => passkey ?? []);
+
 /** Returns the name of a sign-in of a browser. Each sign-in of a session has its own name. */
 export const signInName = (session: string, authTime: number): string => `${session} ${authTime}`;
 
