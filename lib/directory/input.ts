@@ -141,7 +141,7 @@ export function answerProblem(schema: TSchema, answer: unknown): InputProblem | 
 
 /** Yields errors on demand, because a large value can have thousands. */
 function* formProblems(schema: TSchema, value: unknown): Generator<InputProblem> {
-  // // The check is much cheaper than a search for errors.
+  // The check is much cheaper than a search for errors.
   if (Value.Check(schema, value)) return;
   for (const { path, message } of schemaErrors(schema, value)) yield { path, expected: expectedOf(message) };
 }

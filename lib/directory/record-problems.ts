@@ -83,7 +83,7 @@ export function createRowProblems(
     if (pendingEvents.length > 0 && outbox === undefined) return '/outbox';
     if (!isKeyedCollection(collection)) return undefined;
     const stale = staleKey(collection, row);
-    // // Until the derived members of all rows are complete, lists do not use these indexes.
+    // Until the derived members of all rows are complete, lists do not use these indexes.
     if (stale !== undefined && (await isKeyed(collection))) return `/${stale}`;
     return collection === 'persons' ? ofIdentities(row as Person) : undefined;
   }

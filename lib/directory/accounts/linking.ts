@@ -113,7 +113,7 @@ async function link(context: DirectoryContext, childRef: ParentRef, parentRef: P
       if (linked) return linked;
     }
   } catch (error) {
-    // // If the removal fails too, the entry has no effect: the next account link or unlink removes it.
+    // If the removal fails too, the entry has no effect: the next account link or unlink removes it.
     if (isEntered) await removeChildEntries(context, parentRef.userId).catch(() => undefined);
     throw error;
   }

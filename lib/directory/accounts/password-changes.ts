@@ -112,7 +112,7 @@ export function createPasswordChanges(
       });
     await (endsSignIns ? withCutoff({ oid: userId }, (next) => write((user) => ({ notBefore: next(user) }))) : write(() => ({})));
     if (isOurs) await settle(userId);
-    // // Either the user has this password already, or the user has a newer password.
+    // Either the user has this password already, or the user has a newer password.
     await credentials.remove(credentialId);
     release();
     return isOurs;

@@ -13,7 +13,7 @@ export const createAuthenticate =
     const client = clients.peek(id) ?? (await clients.get(id));
     const caller = client ?? (await apiResources.get(id));
     const mayTry = caller?.status === 'active' && (client === undefined || usesSecret(client.metadata));
-    // // Compares the secret in every case, because the time must not show which part is wrong.
+    // Compares the secret in every case, because the time must not show which part is wrong.
     return isLiveSecret(caller?.secrets ?? [], secret, now()) && mayTry ? caller : undefined;
   };
 

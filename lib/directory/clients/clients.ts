@@ -131,7 +131,7 @@ export function createClients(context: DirectoryContext): Clients {
       await rows.remove(id, eventOf(context, 'ClientRemoved', id));
       await context.idpNames.release(id, 'client');
       await context.sharedIds.release(id, 'client');
-      // // Consents are removed again, because a user may have consented in between.
+      // Consents are removed again, because a user may have consented in between.
       await removeConsents(context, id);
     },
     async rotateSecret(id, given, check) {

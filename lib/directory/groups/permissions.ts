@@ -79,7 +79,7 @@ export function createPermissions(context: DirectoryContext): Permissions {
     async remove(id) {
       await takeFromGroups(id);
       await rows.remove(id, event('PermissionRemoved', id));
-      // // The permission is taken from groups again, because a group may have got it in between.
+      // The permission is taken from groups again, because a group may have got it in between.
       await takeFromGroups(id);
     },
     async checkKnown(ids) {

@@ -185,11 +185,11 @@ function activated(
   { credentialId, by }: { readonly credentialId?: string | undefined; readonly by?: string | undefined } = {},
 ): PersonWithUser {
   const { invitation: open, ...user } = row.user;
-  // // A person who has the invitation link has the mailbox, unless another person saw the link.
+  // A person who has the invitation link has the mailbox, unless another person saw the link.
   const hasMail = open?.send === true && open.fetches === undefined && row.email !== undefined && isEmailAddress(row.email);
   const isProven = hasMail && isNameOf(user, row.email);
   const accepted = { id: invitation.id, at: new Date(now()), ...(credentialId && { credentialId }), ...(by && { by }) };
-  // // Another person may have opened the invitation link, so the password gets no more than the link's voucher.
+  // Another person may have opened the invitation link, so the password gets no more than the link's voucher.
   const ofLink = voucherOfLink(row);
   const vouched = credentialId === undefined ? user : withCredentialVoucher(user, { kind: PASSWORD }, ofLink);
   const next: PersonWithUser = {

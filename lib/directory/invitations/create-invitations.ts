@@ -33,7 +33,7 @@ export function createInvitations(context: DirectoryContext, parts: InvitationPa
     async remove(id) {
       const row = await rows.get(id);
       if (!row) throw new IdpError('not_found');
-      // // The person's document decides whether the invitation link works, so the invitation is revoked there before the row is removed. An unreadable
+      // The person's document decides whether the invitation link works, so the invitation is revoked there before the row is removed. An unreadable
       // record counts as not found after the revocation.
       if (row.status === 'pending' && (await problemOf(row)) === undefined)
         await open.revoke(id).catch(IdpError.unless('invitation_over', 'not_found'));

@@ -99,9 +99,9 @@ export function createInvitationDeliveries({ context, deliveries, credentials, l
       await credentials.forget(credentialId);
     }
     if (!person) {
-      // // The announced write may still come. A password may come too, and must then be removed.
+      // The announced write may still come. A password may come too, and must then be removed.
       if (isEarly && (isNew || credentialId !== undefined)) throw new Error('the person is not there yet');
-      // // The delivery is not early, so the person existed when the delivery was enqueued. The erasure removes the row too.
+      // The delivery is not early, so the person existed when the delivery was enqueued. The erasure removes the row too.
       if (invitation && !isEarly) await invitations.remove(id);
       return;
     }
@@ -111,7 +111,7 @@ export function createInvitationDeliveries({ context, deliveries, credentials, l
     await send({ invitation, person, url: urlOf(links.tokenOf({ id, serial })) });
     const rows = createPersonRows(onBehalf(context, invitation), person.tid);
     const sent = attributedEvent(pendingEvent(now, 'InvitationSent', person.tid, { AggregateId: id, UserId: invitation.userId }), by);
-    // // A person who was erased, or who accepted, after the delivery began got the mail nevertheless.
+    // A person who was erased, or who accepted, after the delivery began got the mail nevertheless.
     await rows.update(person.id, (row) => withEvents({ ...row, updatedAt: new Date(now()) }, sent)).catch(IdpError.unless('not_found'));
   }
 

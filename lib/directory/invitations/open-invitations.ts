@@ -40,7 +40,7 @@ async function resend(scope: Scope, id: string): Promise<InvitationView> {
   const row = await scope.requireRow(id);
   const person = await createPersonRows(context, tid).get(row.personId);
   const { once } = context.by;
-  // // An earlier run of the request created the invitation link, and enqueued its mail.
+  // An earlier run of the request created the invitation link, and enqueued its mail.
   if (once && person?.user?.invitation?.id === id && person.user.invitation.once === once.id) return shown(scope, id);
   checkSending(rules, { email: mailable(person?.email) });
   const serial = (person?.user?.invitation?.serial ?? 0) + 1;
@@ -48,7 +48,7 @@ async function resend(scope: Scope, id: string): Promise<InvitationView> {
   const { release, mailing } = await invitationDeliveries.enqueue({ id, serial, by: context.by });
   await change(scope, row, (open, current) => {
     checkSending(rules, { email: mailable(current.email) });
-    // // A concurrent call resends the invitation, and the new invitation link is as good.
+    // A concurrent call resends the invitation, and the new invitation link is as good.
     if (open.serial >= serial) return current;
     const invitation = {
       id,

@@ -63,7 +63,7 @@ export function createStoredKeys<R extends KeysRow>({ rows, row: blank, purpose,
       const row = await rows.get(id);
       if (row === undefined) return true;
       const isStale = (each: string): boolean => !sealer.isCurrent(each) && open(each) !== undefined;
-      // // A hash key that cannot be read stays, because its secret may be configured again.
+      // A hash key that cannot be read stays, because its secret may be configured again.
       const resealed = (each: string): string => (isStale(each) ? seal(open(each) ?? '') : each);
       const { sealed = [] } = await rows.upsert(id, (now) => {
         const before = now?.sealed ?? [];

@@ -89,7 +89,7 @@ export function createEventFeed({ records: { find, remove }, log: { head }, issu
         throw new IdpError('invalid_record', { path: '/after', expected: 'a cursor of the feed' });
       if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
         throw new IdpError('invalid_record', { path: '/limit', expected: `1 to ${MAX_LIMIT}` });
-      // // One look-up may see an event that is recorded during the look-ups while another look-up does not. The next page has such an event.
+      // One look-up may see an event that is recorded during the look-ups while another look-up does not. The next page has such an event.
       const last = sequenceOf(await head());
       const page = { limit, ...present({ after }) };
       const pages = await Promise.all(lookupsOf(tid, types).map((where) => find(where, page)));

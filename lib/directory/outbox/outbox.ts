@@ -121,7 +121,7 @@ class Dispatcher implements Outbox {
       for (const source of this.#parts.sources.values()) this.#due.add(source);
     }
     for (const source of this.#due) {
-      // // The collection is removed first, because a later write may be missed otherwise.
+      // The collection is removed first, because a later write may be missed otherwise.
       this.#due.delete(source);
       await this.#drain(source, round);
     }

@@ -29,7 +29,7 @@ export async function holdUserId<Written>(
         refusal = error;
         throw error;
       });
-      // // A paused node may write after another user had the id and was removed.
+      // A paused node may write after another user had the id and was removed.
       if (!(await isRemoved())) return written;
       await undo();
       throw new IdpError('conflict', { path });

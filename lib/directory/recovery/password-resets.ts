@@ -181,12 +181,12 @@ async function accept(parts: RecoveryParts, ref: LinkRef, password: string, from
     userId: ref.id,
     passwordHash,
     endsSignIns: true,
-    // // An administrator may control the mailbox, so the password counts only as far as the reset link and the address.
+    // An administrator may control the mailbox, so the password counts only as far as the reset link and the address.
     vouchedBy: (row) => ofMailedLink(row.user.passwordReset?.vouchedBy, row),
     decide: (row) => {
       const { passwordReset } = row.user;
       if (!passwordReset || stateOf(ref, passwordReset, { person: row, tenant }, now()) !== 'pending') return undefined;
-      // // The user may have joined a group since, with privileges that the reset link does not cover.
+      // The user may have joined a group since, with privileges that the reset link does not cover.
       if (!isDeepStrictEqual(row.user.groupIds, judged.user.groupIds)) return undefined;
       const used = { ...row, user: { ...row.user, passwordReset: { ...passwordReset, usedAt: new Date(now()) } } };
       return withProvenEmail(used, accountEmailOf(row) ?? '', ofMailedLink(passwordReset.vouchedBy, row));

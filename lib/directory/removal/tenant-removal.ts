@@ -115,7 +115,7 @@ class Removals implements TenantRemoval {
     const { context, settledMs = SETTLED_MS, removeRows } = this.#parts;
     const { collections, caches, now } = context;
     const left = createdAt.getTime() + settledMs - now();
-    // // The node that was asked to remove the tenant may have died.
+    // The node that was asked to remove the tenant may have died.
     await collections.tenants.retire(tid, []);
     await caches.changed('tenants');
     await this.#removeFromLists(tid);

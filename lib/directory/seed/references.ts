@@ -109,7 +109,7 @@ async function checkMethods(search: Search, tenant: SeedTenant, index: number): 
   const tid = ids.tenant(tenant);
   // The read skips the caches, because a cached absence would hide a tenant that another node has just created.
   const row = await directory.seedLedger.record<Tenant>('tenants', tid).catch(IdpError.unless('record_unreadable'));
-  // // A method that existed when it was written may not exist any more. A missing method must not prevent a start.
+  // A method that existed when it was written may not exist any more. A missing method must not prevent a start.
   const names = [...(row?.signIn?.methods ?? []), ...ofExtensions];
   const method: Target = { what: 'a sign-in method', names, isStored: async (name) => directory.policies.offers(name, tid) };
   for (const [m, name] of methods.entries()) await check(search, method, name, ['tenants', index, 'signIn', 'methods', m]);

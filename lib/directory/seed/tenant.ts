@@ -127,7 +127,7 @@ async function applyPerson(parts: Parts, tenant: SeedTenant, person: SeedPerson)
     }),
   });
   if (made === undefined || user === undefined) return;
-  // // If another actor created the person, the seed adds no user. Otherwise mailed links for the user would go to an address that the other actor wrote.
+  // If another actor created the person, the seed adds no user. Otherwise mailed links for the user would go to an address that the other actor wrote.
   if (made.user || run.isMade('persons', id)) await applyUser(parts, tenant, made.id, user);
 }
 
@@ -137,7 +137,7 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
   const tid = ids.tenant(tenant);
   const { groups, users } = directory.forTenant(tid);
   const { id: _, linkedTo, devPassword, groups: names, status: said, ...given } = user;
-  // // A user with a password or a parent account should be able to sign in. After the creation, administrators decide the status.
+  // A user with a password or a parent account should be able to sign in. After the creation, administrators decide the status.
   const status = said ?? (devPassword === undefined && linkedTo === undefined ? 'invited' : 'active');
   const fields = { ...given, userName: user.userName.trim() };
   const id = ids.user(tid, user);

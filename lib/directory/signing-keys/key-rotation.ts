@@ -138,7 +138,7 @@ class Rotation implements KeyRotation {
   async rotate({ now: isUrgent = false, by = {} }: { readonly now?: boolean; readonly by?: Attribution } = {}): Promise<void> {
     const { now, policy } = this.#parts;
     checkAttribution(by);
-    // // An earlier run of the request may have replaced the signing keys.
+    // An earlier run of the request may have replaced the signing keys.
     if (!isUrgent && !by.once?.isRetry) checkAnnounced(await this.#ring(), policy, now());
     const startedAt = new Date(now());
     const [active, next, removeAt] = await Promise.all([

@@ -42,7 +42,7 @@ export function createTenantScope<R extends Owned>(rows: CheckedCollection<R>, s
       const row = await rows.get(id);
       return own(row) ? row : undefined;
     },
-    // // An index of all tenants also has rows of other tenants. The next rows are read in place of the rows of other tenants.
+    // An index of all tenants also has rows of other tenants. The next rows are read in place of the rows of other tenants.
     find: async (index, values, page) => ofTenant(await findKept(rows, { [index]: bound(index, values) }, page, own)),
     range: async (range) => ofTenant(await rangeKept(rows, { ...range, within: bound(range.index, range.within) }, own)),
     insert: (row) => rows.insert({ ...row, tid } as Unsaved<R>),

@@ -143,7 +143,7 @@ function healthOf(
             await sleep(PAUSE_MS);
             continue;
           }
-          // // The service never closes a store that did not open, and the checks of the outage would keep the process alive.
+          // The service never closes a store that did not open, and the checks of the outage would keep the process alive.
           outage.close();
           throw isAway ? new StoreAwayError(kind, store.name, cause) : cause;
         }
