@@ -119,10 +119,10 @@ export class Enrolment {
   }
 
   async #beginApp(setup: Setup): Promise<PendingApp> {
-    const fresh: PendingApp = { id: randomUUID(), secret: newSecret(), codes: newRecoveryCodes() };
     for (;;) {
       const app = await this.#pendingApp(setup);
       if (app) return app;
+      const fresh: PendingApp = { id: randomUUID(), secret: newSecret(), codes: newRecoveryCodes() };
       if (await this.#context.records.artifact(pendingApps).put(setup.key, fresh)) return fresh;
     }
   }
