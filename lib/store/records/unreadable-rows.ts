@@ -1,5 +1,6 @@
 /** Unreadable rows: malformed rows of the store. Each row is logged once, and remembered for `health()` until an operator repairs it. */
 import { inspect } from 'node:util';
+import type { Logger } from '../../logger.js';
 import type { DirectoryStore, Row } from '../directory-store.js';
 import { hasOutbox } from './collections.js';
 import type { LeftOutRow } from './left-out.js';
@@ -17,10 +18,6 @@ export interface UnreadableRow {
   readonly tid?: string;
 }
 
-interface Logger {
-  error(fields: Readonly<Record<string, unknown>>, message: string): void;
-}
-
 /** Maximum unreadable rows that are remembered, so that each is logged once. */
 const REMEMBERED = 10_000;
 /** Remembered rows that one call of `recheck` reads again. */
@@ -31,14 +28,14 @@ export type WrongPath = (collection: string, row: object) => string | undefined;
 
 export interface UnreadableRowsParts {
   readonly store: DirectoryStore;
-  readonly logger: Logger;
+  readonly logger: Pick<Logger, 'error'>;
   /** The check of collections of extensions. */
   readonly wrongPathOfExtension: WrongPath;
 }
 
 export class UnreadableRows {
   readonly #store: DirectoryStore;
-  readonly #logger: Logger;
+  readonly #logger: UnreadableRowsParts['logger'];
   readonly #wrongPathOfExtension: WrongPath;
   /** Unreadable rows, by collection and id. */
   readonly #unreadable = new Map<string, UnreadableRow>();
