@@ -30,7 +30,7 @@ import {
   TENANT_INDEX,
   wrongWritten,
 } from './extension-collections.js';
-import { createTenantScope, type TenantScope } from './tenant-scope.js';
+import { createTenantScope, isWithinTenant, type TenantScope } from './tenant-scope.js';
 
 /** Rows of the collections of all extensions. */
 export interface ExtensionData {
@@ -181,8 +181,7 @@ function rowsOfTenant<Schema extends TObject>(
   const spec = specOf(collection);
   const scope = createTenantScope<KeptRow>(storedRows(shared, collection), spec, tid);
   const own: OwnRows = { shared, collection, tid, scope };
-  const isWithinTenant = (index: string): boolean => spec.indexes[index]?.fields[0] === 'tid';
-  const check = (index: string, values: readonly string[]): void => checkLookUp(spec, index, values, isWithinTenant(index) ? 1 : 0);
+  const check = (index: string, values: readonly string[]): void => checkLookUp(spec, index, values, isWithinTenant(spec, index) ? 1 : 0);
   const find = async (index: string, values: readonly string[], page?: Page) => {
     check(index, values);
     return shownRows(collection, await scope.find(index, values, page));
@@ -195,7 +194,7 @@ function rowsOfTenant<Schema extends TObject>(
     find,
     async findAll(index: string, values: readonly string[]) {
       check(index, values);
-      return findAll(shared, collection, { [index]: isWithinTenant(index) ? [tid, ...values] : values }, (row) => row.tid === tid);
+      return findAll(shared, collection, { [index]: isWithinTenant(spec, index) ? [tid, ...values] : values }, (row) => row.tid === tid);
     },
     async range(range: Range) {
       checkIndex(spec, range.index);

@@ -27,10 +27,13 @@ export interface TenantScope<R extends Owned> {
   remove(id: string, event?: PendingEvent, check?: (row: R) => void): Promise<void>;
 }
 
+/** Returns whether the first field of an index is the tenant's id, so that a tenant-bound caller gives the values of the other fields. */
+export const isWithinTenant = (spec: CollectionSpec, index: string): boolean => spec.indexes[index]?.fields[0] === 'tid';
+
 /** Creates the only access to rows for tenant-bound services. */
 export function createTenantScope<R extends Owned>(rows: CheckedCollection<R>, spec: CollectionSpec, tid: string): TenantScope<R> {
   const own = (row: R | undefined): row is R => row?.tid === tid;
-  const bound = (index: string, values: readonly string[]) => (spec.indexes[index]?.fields[0] === 'tid' ? [tid, ...values] : values);
+  const bound = (index: string, values: readonly string[]) => (isWithinTenant(spec, index) ? [tid, ...values] : values);
   /** Returns the rows, without the left-out rows of other tenants, because a tenant must not learn of them. */
   const ofTenant = (all: readonly R[]): readonly R[] =>
     withLeftOut(
