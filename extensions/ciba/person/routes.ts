@@ -108,7 +108,12 @@ function inboxRoutes(router: ExtensionRouter, parts: Parts): void {
 /** Adds the page of one request and its form. */
 function requestRoutes(router: ExtensionRouter, parts: Parts): void {
   const { context, base, pages, ownPage, requests } = parts;
-  const { http, impersonation, pages: words, service } = context;
+  const {
+    http,
+    impersonation,
+    pages: { scopeDescriptions },
+    service,
+  } = context;
 
   router.get(`${base}/requests/:id`, impersonation.inPerson, async (ctx: Context) => {
     const asked = await askedHere(parts, ctx, () => showUnfinished(parts, ctx, String(ctx.params.id)));
@@ -116,11 +121,7 @@ function requestRoutes(router: ExtensionRouter, parts: Parts): void {
     const { here, request, client } = asked;
     if (request.state !== 'pending') return pages.over(ctx, here.account, asked);
     if (!mayAsk(client, here.account)) return pages.refused(ctx, here.account, asked);
-    const [canApprove, missing, descriptions] = await Promise.all([
-      isEnough(parts, asked),
-      missingOf(parts, asked),
-      words.scopeDescriptions(),
-    ]);
+    const [canApprove, missing, descriptions] = await Promise.all([isEnough(parts, asked), missingOf(parts, asked), scopeDescriptions()]);
     await pages.request(ctx, here, {
       request,
       client,
