@@ -38,17 +38,11 @@ const AT_ONCE = 4;
 /** Facts about a service provider that are known before its metadata is read. */
 type ExpectedServiceProvider = Omit<ReaderContext, 'production' | 'now'>;
 
-export const createRefresh = (context: ExtensionContext, registrar: Registrar, writes: ServiceProviderWrites): ServiceProviderRefresh => {
-  const refresh = new Refresh(context, registrar, writes);
-  return {
-    read: (xml, path, expected) => refresh.read(xml, path, expected),
-    fetch: (url, path, expected) => refresh.fetch(url, path, expected),
-    now: (row, by) => refresh.now(row, by),
-    job: { name: 'saml.metadata', intervalSeconds: LOOK_SECONDS, atOnce: AT_ONCE, run: (round) => refresh.round(round) },
-  };
-};
+export const createRefresh = (context: ExtensionContext, registrar: Registrar, writes: ServiceProviderWrites): ServiceProviderRefresh =>
+  new Refresh(context, registrar, writes);
 
-class Refresh {
+class Refresh implements ServiceProviderRefresh {
+  readonly job: Job = { name: 'saml.metadata', intervalSeconds: LOOK_SECONDS, atOnce: AT_ONCE, run: (round) => this.#round(round) };
   readonly #context: ExtensionContext;
   readonly #registrar: Registrar;
   readonly #writes: ServiceProviderWrites;
@@ -104,7 +98,7 @@ class Refresh {
   }
 
   /** Refreshes the service providers that are due. A failure is stored in the record and does not fail the round. */
-  async round({ signal, attempt }: JobRound): Promise<void> {
+  async #round({ signal, attempt }: JobRound): Promise<void> {
     const { records, service } = this.#context;
     const due = await records.collectionOfAllTenants(serviceProviders).range({
       index: 'byRefresh',
