@@ -1,8 +1,8 @@
 /** Logout requests of service providers, and their answers. @see SAML Profiles §4.4.3.1, SAML Core §3.7.3.2 */
-import { randomBytes } from 'node:crypto';
-import { type ArtifactKind, type Context, type ExtensionContext, mayBeKept, present, redirectByGet } from '../../../lib/extension-door.js';
+import { type ArtifactKind, type Context, type ExtensionContext, present, redirectByGet } from '../../../lib/extension-door.js';
 import type { Entities } from '../entities/entity.js';
 import type { ReceivedOf } from '../front-door/front-door.js';
+import { storeUnderHandle } from '../handles.js';
 import type { LogoutRequest } from '../messages/inbound.js';
 import { logoutResponseXml } from '../messages/logout.js';
 import { RefusedMessage } from '../messages/refused.js';
@@ -93,9 +93,7 @@ export class IncomingLogouts {
 
   async #urlFor(path: string, request: PendingLogout): Promise<string> {
     const { records, service } = this.#parts.context;
-    if (!mayBeKept(request, 'longer')) throw new RefusedMessage('too_much_to_keep');
-    const handle = randomBytes(24).toString('base64url');
-    await records.artifact(pendingLogouts).put(handle, request);
+    const handle = await storeUnderHandle(records, pendingLogouts, request);
     return `${service.url(path)}?${new URLSearchParams({ request: handle })}`;
   }
 

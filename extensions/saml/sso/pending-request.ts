@@ -1,8 +1,7 @@
 /** Requests of service providers, stored until the user has signed in. */
-import { randomBytes } from 'node:crypto';
-import { type ArtifactKind, type ExtensionContext, mayBeKept } from '../../../lib/extension-door.js';
+import type { ArtifactKind, ExtensionContext } from '../../../lib/extension-door.js';
+import { storeUnderHandle } from '../handles.js';
 import type { NameId } from '../messages/inbound.js';
-import { RefusedMessage } from '../messages/refused.js';
 import type { NameIdFormat } from '../service-providers/records.js';
 import type { UnderstoodContext } from './authn-context.js';
 
@@ -26,15 +25,8 @@ export interface PendingRequest {
 export const pendingRequests: ArtifactKind = { name: 'saml.requests', lifetimeSeconds: 3600, once: true };
 
 /** Stores a request and returns its handle. @throws RefusedMessage `too_much_to_keep` */
-export async function storePendingRequest(
-  { records: { artifact } }: Pick<ExtensionContext, 'records'>,
-  request: PendingRequest,
-): Promise<string> {
-  if (!mayBeKept(request, 'longer')) throw new RefusedMessage('too_much_to_keep');
-  const handle = randomBytes(24).toString('base64url');
-  await artifact(pendingRequests).put(handle, request);
-  return handle;
-}
+export const storePendingRequest = ({ records }: Pick<ExtensionContext, 'records'>, request: PendingRequest): Promise<string> =>
+  storeUnderHandle(records, pendingRequests, request);
 
 /** Returns a stored request once. Undefined if the request was used before, or has expired. */
 export const takePendingRequest = async (
