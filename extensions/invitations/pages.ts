@@ -1,6 +1,7 @@
 /** Pages of an invitation. */
 import type { Context } from 'koa';
 import {
+  type Account,
   type ArtifactKind,
   accountName,
   type Client,
@@ -8,7 +9,6 @@ import {
   type InvitationState,
   type LinkRef,
   type OpenedInvitation,
-  type PersonWithUser,
   present,
   shownName,
   type Tenant,
@@ -138,9 +138,9 @@ export class Pages {
   }
 
   /** Shows both accounts before they are linked. */
-  confirm(ctx: Context, opened: OpenedInvitation, personal: Pair, action: string): Promise<void> {
+  confirm(ctx: Context, opened: OpenedInvitation, personal: ShownAccount, action: string): Promise<void> {
     const { ref, person, tenant } = opened;
-    const line = (account: Pair): Text => ({ plain: `${account.tenant.name}: ${accountName(account.person)}` });
+    const line = (account: ShownAccount): Text => ({ plain: `${account.tenant.name}: ${accountName(account.person)}` });
     return this.#show(ctx, opened, {
       title: 'invitations.confirm.title',
       lead: { key: 'invitations.confirm.lead', values: { tenant: tenant.name } },
@@ -258,10 +258,7 @@ function homeOf({ metadata }: Pick<Client, 'metadata'>): string | undefined {
 }
 
 /** An account, as the page that shows both accounts needs it. */
-export interface Pair {
-  readonly person: PersonWithUser;
-  readonly tenant: Tenant;
-}
+type ShownAccount = Pick<Account, 'person' | 'tenant'>;
 
 export interface CreateForm {
   readonly values: Readonly<Record<keyof typeof autocompletes, string>>;
