@@ -1,0 +1,83 @@
+import type { IndexSpec, Order, Ordered, Range } from '../../lib/store/directory-store.js';
+import { boundsOf, isOrdered } from '../../lib/store/index-order.js';
+import { boundsOfKeys, keyOf, orderedNumber, orderedText } from './ordered-text.js';
+
+/** A range of a declared index: keys from `from`, below `below`, and behind the position `after`. */
+export interface KeyRange {
+  readonly from: string;
+  readonly below: string;
+  readonly after?: { readonly key: string; readonly id: string };
+}
+
+/**
+ * A declared index. An entry is a key and the escaped id of a row. The key has all fields of the index, so that entries in the order of key and id are rows in
+ * the order of the index.
+ */
+export class RowIndex {
+  readonly isUnique: boolean;
+  readonly #fields: readonly string[];
+  readonly #order: Order | undefined;
+
+  constructor({ fields, unique = false, order }: IndexSpec) {
+    this.isUnique = unique;
+    this.#fields = fields;
+    this.#order = order;
+  }
+
+  /** Returns the keys of a row. @throws TypeError if several of the fields are arrays, or if the ordering field is an array. */
+  keysOf(row: object): readonly string[] {
+    const values = this.#fields.map((field) => valueAt(row, field));
+    if (this.#order !== undefined && Array.isArray(values.at(-1))) {
+      throw new TypeError('A row has an array in the field that orders an index.');
+    }
+    if (values.filter(Array.isArray).length > 1) throw new TypeError('A row has more than one array among the fields of an index.');
+    const parts = values.map((value, index) => this.#partsOf(value, index));
+    const combinations = parts.reduce<readonly (readonly string[])[]>(
+      (keys, choices) => keys.flatMap((key) => choices.map((choice) => [...key, choice])),
+      [[]],
+    );
+    return [...new Set(combinations.map(keyOf))];
+  }
+
+  /** Returns the key of these values. @throws TypeError unless there is one text for each field. */
+  lookUp(values: readonly unknown[]): string {
+    if (values.length !== this.#fields.length || !values.every((value) => typeof value === 'string')) {
+      throw new TypeError(`This index is looked up with ${this.#fields.length} strings.`);
+    }
+    if ((this.#order ?? 'text') !== 'text') throw new TypeError('An index of instants or numbers is read by its order alone.');
+    return keyOf(values.map(orderedText));
+  }
+
+  /** @throws TypeError for a range of another index. */
+  rangeOf(range: Range): KeyRange {
+    const order = this.#order;
+    if (order === undefined) throw new TypeError(`The index '${range.index}' has no order.`);
+    const { from, below } = boundsOf(range, this.#fields, order);
+    const within = range.within.map(orderedText);
+    const all = boundsOfKeys(within);
+    const keyAt = (value: Ordered): string => keyOf([...within, orderedPart(value)]);
+    return {
+      from: from === undefined ? all.from : keyAt(from),
+      below: below === undefined ? all.below : keyAt(below),
+      ...(range.after && { after: { key: keyAt(range.after.value), id: orderedText(range.after.id) } }),
+    };
+  }
+
+  /** Returns the parts of a key that a value of the field gives: none if the row is not in the index. */
+  #partsOf(value: unknown, field: number): readonly string[] {
+    if (this.#order !== undefined && field === this.#fields.length - 1) return isOrdered(value, this.#order) ? [orderedPart(value)] : [];
+    const elements: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return elements.filter((element) => typeof element === 'string').map(orderedText);
+  }
+}
+
+const orderedPart = (value: Ordered): string => (typeof value === 'string' ? orderedText(value) : orderedNumber(Number(value)));
+
+const valueAt = (row: object, path: string): unknown =>
+  path
+    .split('.')
+    .reduce<unknown>(
+      (value, name) =>
+        typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined,
+      row,
+    );

@@ -1,0 +1,67 @@
+import { isDate } from 'node:util/types';
+import type { Row, Unsaved } from '../../lib/store/directory-store.js';
+import { orderedText } from './ordered-text.js';
+
+/**
+ * A stored row is the JSON of its members, without its version, which is a column. JSON has no instants, so an instant is `{"$instant":milliseconds}`.
+ * A member whose own name begins with `$` has one `$` more.
+ */
+const INSTANT = '$instant';
+
+/** @throws TypeError for a value that is not plain data. */
+export function textOfRow({ version: _, ...members }: Unsaved<Row>): string {
+  if (typeof members.id !== 'string' || members.id === '') throw new TypeError('A row has a non-empty string as its id.');
+  return JSON.stringify(encoded(members, ''));
+}
+
+/**
+ * Returns the row of a stored text, deeply frozen. A text that no adapter wrote gives a row with the member `unreadable`, so that the checks of the service
+ * find the row unreadable.
+ * @param column the escaped id of the row
+ */
+export function rowOfText<R extends Row>(column: string, version: number, text: string): R {
+  const members = membersOf(text);
+  const isOwn = typeof members.id === 'string' && orderedText(members.id) === column;
+  return Object.freeze({ ...members, ...(isOwn ? {} : { id: column }), version }) as unknown as R;
+}
+
+function membersOf(text: string): Record<string, unknown> {
+  try {
+    const members = decoded(JSON.parse(text));
+    if (isPlainObject(members)) return members;
+  } catch {
+    // The text is not JSON.
+  }
+  return { unreadable: text };
+}
+
+function encoded(value: unknown, path: string): unknown {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (isDate(value) && Number.isFinite(value.getTime())) return { [INSTANT]: value.getTime() };
+  if (Array.isArray(value)) return value.map((element, index) => encoded(element, `${path}[${index}]`));
+  if (isPlainObject(value)) {
+    const members = Object.entries(value).filter(([, member]) => member !== undefined);
+    // `fromEntries` defines members, so a member named `__proto__` stays a member.
+    return Object.fromEntries(
+      members.map(([name, member]) => [name.startsWith('$') ? `$${name}` : name, encoded(member, `${path}.${name}`)]),
+    );
+  }
+  throw new TypeError(`A row holds something that is not plain data at '${path.replace(/^\./, '')}'.`);
+}
+
+function decoded(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return Object.freeze(value.map(decoded));
+  const members = Object.entries(value);
+  const [first] = members;
+  if (first?.[0] === INSTANT) return new Date(first[1] as number);
+  return Object.freeze(Object.fromEntries(members.map(([name, member]) => [name.startsWith('$') ? name.slice(1) : name, decoded(member)])));
+}
+
+/** Checks the length of the prototype chain, which is the same for objects of every realm. */
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
