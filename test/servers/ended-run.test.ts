@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { until } from '../support/time/until.js';
-import { processesWith } from './reaper.js';
+import { findProgram } from './programs.js';
+import { processesIn, processesWith } from './reaper.js';
 
 interface Run {
   /** Processes by the time that the test waits: npm twice, Jest, its reaper, a worker, and what the test started. */
@@ -56,6 +57,7 @@ testOnLinux.each([...signals.map((signal) => ['npm', signal] as const), ['jest',
     const started = await start();
     runs.push(started);
     const { pids, folder, left, ...run } = started;
+    if (findProgram(['postgres'])) expect(processesIn(folder).length).toBeGreaterThan(1);
     expect(pids.length).toBeGreaterThanOrEqual(6);
     expect(pids).toEqual(expect.arrayContaining([run.npm, run.jest]));
     expect(existsSync(folder)).toBe(true);
@@ -64,6 +66,7 @@ testOnLinux.each([...signals.map((signal) => ['npm', signal] as const), ['jest',
       () => left(),
       ({ length }) => length === 0,
     );
+    expect(processesIn(folder)).toEqual([]);
     expect(existsSync(folder)).toBe(false);
   },
 );

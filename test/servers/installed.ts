@@ -1,24 +1,7 @@
 /** Suites that need a program or a file which not every machine has. */
-import { accessSync, constants, existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { describe } from '@jest/globals';
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** The first of these programs that is there. @param programs names on PATH, or paths */
-export const findProgram = (programs: readonly string[]): string | undefined =>
-  programs
-    .flatMap((program) =>
-      program.includes('/') ? [program] : (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, program)),
-    )
-    .find(isExecutable);
+import { findProgram } from './programs.js';
 
 /** A `describe` that is skipped, and says so, where something is missing; with `CI=true` it runs and fails. @param missing why it cannot run, if so */
 export function describeUnless(missing: string | undefined, name: string, suite: () => void): void {

@@ -1,9 +1,11 @@
 /** Servers of a run end with it, however it ends. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { expect, test } from '@jest/globals';
+import pg from 'pg';
 import { until } from '../support/time/until.js';
 import type { Report } from './keeper.js';
 import type { ServerVariable } from './variables.js';
@@ -53,6 +55,23 @@ testOf('MONGODB_URL').each(['SIGTERM', 'SIGKILL'] as const)(
     keeper.kill(signal);
     await exited;
     await until(async () => !(await answers(url)));
+  },
+);
+
+testOf('POSTGRES_URL').each(['SIGTERM', 'SIGKILL'] as const)(
+  'PostgreSQL ends with all of its processes when its keeper gets %s',
+  async (name) => {
+    const { keeper, exited, report } = await keep(['POSTGRES_URL']);
+    const [url = ''] = urlsOf(report);
+    expect(await answers(url)).toBe(true);
+    const client = new pg.Client({ connectionString: url });
+    client.on('error', () => {});
+    await client.connect();
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    keeper.kill(name);
+    await exited;
+    await until(async () => !(await answers(url)));
+    await until(() => !existsSync(`/proc/${rows[0]?.pid}`));
   },
 );
 

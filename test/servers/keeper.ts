@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from '../support/service/example.js';
+import { PostgresServer } from '../support/stores/postgres-server.js';
 import { RedisCluster } from '../support/stores/redis-cluster.js';
 import { RedisServer } from '../support/stores/redis-server.js';
 import type { ServerVariable } from './variables.js';
@@ -37,6 +38,7 @@ const starters: Record<ServerVariable, () => Promise<Kept>> = {
     const { stdout } = await run(script, ['up', port, `${process.pid}`]);
     return { url: stdout.trim(), stop: () => run(script, ['down', port]) };
   },
+  POSTGRES_URL: () => PostgresServer.start(),
 };
 
 function reasonOf(error: unknown): string {

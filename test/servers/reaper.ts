@@ -1,12 +1,12 @@
 /**
  * Ends a run whole. Jest cannot: where it is killed, its workers go on, and so do the processes that tests started. The reaper stands beside Jest in a
  * session of its own. When its standard input ends, which it does whatever becomes of Jest, it kills each process that has the folder of the run in its
- * environment, and removes the folder. When one of the npm processes above Jest ends, it ends Jest: npm hands on SIGTERM and SIGINT alone.
+ * environment or works in that folder, and removes the folder. When one of the npm processes above Jest ends, it ends Jest: npm hands on SIGTERM and SIGINT alone.
  *
  * Where there is no /proc, workers notice by themselves that Jest ended (`../jest/runtime.ts`).
  */
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -30,6 +30,20 @@ export const processesWith = (variable: string): number[] =>
   readdirSync('/proc')
     .map(Number)
     .filter((pid) => pid > 0 && environmentOf(pid).includes(variable) && statusOf(pid).state !== 'Z');
+
+/** Processes whose working directory is this folder or a folder in it. PostgreSQL writes over the environment of its processes. */
+export const processesIn = (folder: string): number[] =>
+  readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0 && `${workingDirectoryOf(pid)}/`.startsWith(`${folder}/`) && statusOf(pid).state !== 'Z');
+
+function workingDirectoryOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return ''; // it has ended, or is somebody else's
+  }
+}
 
 /** What the system says of a process. @see proc_pid_stat(5) */
 function statusOf(pid: number): { readonly state: string; readonly parent: number; readonly startedAt: string } {
@@ -65,7 +79,7 @@ const kill = (pid: number, signal: NodeJS.Signals): void => {
 };
 
 async function reap(folder: string): Promise<void> {
-  const others = () => processesWith(`${MARK}=${folder}`).filter((pid) => pid !== process.pid);
+  const others = () => [...processesWith(`${MARK}=${folder}`), ...processesIn(folder)].filter((pid) => pid !== process.pid);
   for (let left = others(); left.length > 0; left = others()) {
     for (const pid of left) kill(pid, 'SIGKILL');
     await sleep(20);

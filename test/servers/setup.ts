@@ -1,7 +1,7 @@
-/** Before all tests: there is a folder that they share, a reaper that ends the run whole, and what a selected test names of Redis, Redis Cluster and MongoDB is started, unless the environment gives its address. */
+/** Before all tests: there is a folder that they share, a reaper that ends the run whole, and what a selected test names of Redis, Redis Cluster, MongoDB and PostgreSQL is started, unless the environment gives its address. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -19,6 +19,8 @@ interface Selection {
 
 export default async function setUp({ rootDir, testPathPatterns }: Selection): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tests-'));
+  // PostgreSQL runs as a user of its own, with its data in a folder below.
+  await chmod(folder, 0o711);
   keeping.reaper = spawn(process.execPath, [fileURLToPath(new URL('./reaper.js', import.meta.url)), folder, `${process.pid}`], {
     detached: true,
     stdio: ['pipe', 'ignore', 'inherit'],
@@ -36,18 +38,19 @@ export default async function setUp({ rootDir, testPathPatterns }: Selection): P
   const needed = serverVariables.filter((variable) => !process.env[variable] && texts.some((text) => text.includes(variable)));
   if (needed.length === 0) return;
 
-  const { urls, missing } = await start(needed);
+  const { urls, missing } = await start(needed, folder);
   Object.assign(process.env, urls, { KEPT_SERVERS: Object.keys(urls).join() });
   const lines = Object.entries(missing).map(([variable, reason]) => `${variable}: ${reason}`);
   if (lines.length > 0 && process.env.CI === 'true') throw new Error(`Servers are missing.\n${lines.join('\n')}`);
   for (const line of lines) process.stderr.write(`\n!! SKIPPED what needs ${line}, or set ${line.split(':')[0]}.\n\n`);
 }
 
-async function start(variables: readonly ServerVariable[]): Promise<Report> {
+/** @param folder the run's, for the data of the servers: it goes with the run, however that ends */
+async function start(variables: readonly ServerVariable[], folder: string): Promise<Report> {
   const keeper = spawn(process.execPath, [fileURLToPath(new URL('./keeper.js', import.meta.url)), ...variables], {
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, [MARK]: undefined },
+    env: { ...process.env, [MARK]: undefined, TMPDIR: folder },
   });
   keeping.keeper = keeper;
   const ended = once(keeper, 'exit').then(([code]) => Promise.reject(new Error(`The keeper of the test servers ended with ${code}.`)));

@@ -3,7 +3,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type LaunchOptions } from 'playwright-core';
-import { describeUnless, findProgram } from '../../servers/installed.js';
+import { describeUnless } from '../../servers/installed.js';
+import { findProgram } from '../../servers/programs.js';
 import { LIMIT_MS } from '../time/in-time.js';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];

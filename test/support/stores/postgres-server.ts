@@ -1,0 +1,177 @@
+/** A PostgreSQL server of a test's own, in a folder of its own: to be configured, killed, paused and brought back. */
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, realpathSync } from 'node:fs';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { findProgram } from '../../servers/programs.js';
+import { MARK, processesIn } from '../../servers/reaper.js';
+import { freePort } from '../service/example.js';
+import { LIMIT_MS } from '../time/in-time.js';
+
+/** Settings of `postgresql.conf` by name. */
+export type PostgresSettings = Readonly<Record<string, string>>;
+
+const usualSettings: PostgresSettings = { listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: '300' };
+
+const DEBIAN = '/usr/lib/postgresql';
+
+/** Returns the folder of PostgreSQL's programs: the newest version of Debian, or the version on the PATH. */
+function programsOf(): string {
+  const newest = versionsOf(DEBIAN)
+    .sort((one, other) => Number(other) - Number(one))
+    .map((version) => join(DEBIAN, version, 'bin/postgres'));
+  const program = findProgram([...newest, 'postgres']);
+  if (program === undefined) throw new Error('PostgreSQL is not installed: apt-get install postgresql');
+  return dirname(realpathSync(program));
+}
+
+function versionsOf(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // not Debian, or not installed
+  }
+}
+
+/** Returns the user and the group that PostgreSQL runs as: it refuses root. Undefined: those of this process. */
+function account(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { stdio: 'pipe' }));
+  try {
+    return { uid: idOf('-u'), gid: idOf('-g') };
+  } catch {
+    throw new Error('PostgreSQL does not run as root, and there is no user postgres: apt-get install postgresql');
+  }
+}
+
+/** Returns the command that starts a program which ends with this process, where the system can do that. */
+function bound(program: string, args: readonly string[]): readonly [string, readonly string[]] {
+  return findProgram(['setpriv']) === undefined ? [program, args] : ['setpriv', ['--pdeathsig', 'QUIT', program, ...args]];
+}
+
+export class PostgresServer {
+  readonly port: number;
+  /** Folder of the data. */
+  readonly dir: string;
+  readonly #settings: PostgresSettings;
+  #process: ChildProcess | undefined;
+
+  private constructor(port: number, dir: string, settings: PostgresSettings) {
+    this.port = port;
+    this.dir = dir;
+    this.#settings = settings;
+  }
+
+  /** Resolves when the server answers. Data is synced to disk, as in production, unless the settings say otherwise. */
+  static async start(settings: PostgresSettings = {}): Promise<PostgresServer> {
+    return PostgresServer.#started(settings, (dir) => ['initdb', ['-D', dir, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync']]);
+  }
+
+  /** Starts a replica, which refuses writes. */
+  async replica(): Promise<PostgresServer> {
+    return PostgresServer.#started(this.#settings, (dir) => [
+      'pg_basebackup',
+      ['-D', dir, '-R', '-c', 'fast', '-X', 'stream', '-d', this.url],
+    ]);
+  }
+
+  static async #started(settings: PostgresSettings, fill: (dir: string) => [program: string, args: readonly string[]]) {
+    const user = account();
+    const dir = await mkdtemp(join(process.env[MARK] ?? tmpdir(), 'postgres-server-'));
+    const server = new PostgresServer(await freePort(), dir, settings);
+    try {
+      if (user) await chown(dir, user.uid, user.gid);
+      const [program, args] = fill(dir);
+      await promisify(execFile)(join(programsOf(), program), [...args], { ...user, cwd: dir, env: environment() });
+      await server.restart();
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+    return server;
+  }
+
+  get url(): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/postgres`;
+  }
+
+  /** Returns the processes of the server: the first one, background workers, and one for each connection. */
+  get pids(): readonly number[] {
+    return processesIn(this.dir);
+  }
+
+  /** Starts it again on the same port and data, after `kill`. */
+  async restart(): Promise<void> {
+    const settings = Object.entries({ ...usualSettings, port: `${this.port}`, ...this.#settings });
+    const args = ['-D', this.dir, ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+    const [command, all] = bound(join(programsOf(), 'postgres'), args);
+    const child = spawn(command, all, { ...account(), cwd: this.dir, env: environment(), stdio: ['ignore', 'ignore', 'pipe'] });
+    this.#process = child;
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-4000);
+    });
+    const failed = once(child, 'error').then(([error]) => Promise.reject(error as Error));
+    const ended = once(child, 'exit').then(() => Promise.reject(new Error(`PostgreSQL ended: ${output}`)));
+    failed.catch(() => {});
+    ended.catch(() => {});
+    await Promise.race([this.#answers(), failed, ended]);
+  }
+
+  /** SIGKILL to all of its processes, as in a crash of the machine, except that nothing which was written is lost. */
+  async kill(): Promise<void> {
+    for (let left = this.pids; left.length > 0; left = this.pids) {
+      for (const pid of left) signal(pid, 'SIGKILL');
+      await sleep(10);
+    }
+    // Another process may have the number by the restart.
+    await rm(join(this.dir, 'postmaster.pid'), { force: true });
+  }
+
+  /** Suspends the server: connections stay open, and nothing is answered. */
+  pause(): void {
+    for (const pid of this.pids) signal(pid, 'SIGSTOP');
+  }
+
+  resume(): void {
+    for (const pid of this.pids) signal(pid, 'SIGCONT');
+  }
+
+  /** Ends it for good. */
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.dir, { recursive: true, force: true });
+  }
+
+  async #answers(): Promise<void> {
+    let last: unknown;
+    for (const deadline = Date.now() + LIMIT_MS; Date.now() < deadline; await sleep(20)) {
+      const client = new pg.Client({ connectionString: this.url });
+      client.on('error', () => {});
+      try {
+        await client.connect();
+        return;
+      } catch (error) {
+        last = error; // it starts, or ended
+      } finally {
+        await client.end().catch(() => {});
+      }
+      if (this.#process?.exitCode !== null || this.#process.signalCode !== null) break;
+    }
+    throw new Error(`PostgreSQL does not answer on port ${this.port}.`, { cause: last });
+  }
+}
+
+/** Messages in English, and an order of texts that no machine's locale decides. */
+const environment = () => ({ ...process.env, LC_ALL: 'C.UTF-8' });
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {} // it has ended
+}
