@@ -11,112 +11,140 @@ export interface ErrorEntry {
 export const errorTable = {
   invalid_options: {
     status: 500,
-    description: 'The options of createIdentityProvider are invalid, so the service does not start: correct each member that is named.',
+    description: 'The options of createIdentityProvider are invalid, so the service does not start. Correct each member that is named.',
   },
   insecure_options: {
     status: 500,
-    description: 'The options are not fit for production, so the service does not start: change each member that is named.',
+    description: 'The options are not fit for production, so the service does not start. Change each member that is named.',
   },
   provider_started: {
     status: 500,
-    description: 'The service has started: middleware, listeners and grant types of oidc-provider are added in the option onProvider.',
+    description:
+      'The service has started, so oidc-provider can no longer be changed. Add its middleware, listeners and grant types in the option onProvider.',
   },
   extension_conflict: {
     status: 500,
-    description: 'Two extensions claim the same thing, so the service does not start: rename or remove one of them.',
+    description: 'Two extensions claim the same thing, so the service does not start. Rename or remove one of them.',
   },
   store_unfit: {
     status: 500,
-    description: 'A store is set up so that records would be lost, or could not be found again: change its settings as the message says.',
+    description:
+      'A store is set up so that records would be lost, or could not be found again. Correct the setting or the index that `details` names.',
   },
-  store_unavailable: { status: 503, description: 'A store did not answer; try again shortly.' },
-  clock_skewed: { status: 503, description: 'The clocks of this node and the artifact store are too far apart; try again shortly.' },
-  claims_unavailable: { status: 503, description: 'Claims could not be computed; try again shortly.' },
-  requirements_unavailable: { status: 503, description: 'The requirements of the sign-in could not be checked; try again shortly.' },
+  store_unavailable: { status: 503, description: 'A store did not answer. Try again shortly.' },
+  clock_skewed: { status: 503, description: 'The clocks of this node and the artifact store are too far apart. Try again shortly.' },
+  claims_unavailable: { status: 503, description: 'Claims could not be computed. Try again shortly.' },
+  requirements_unavailable: { status: 503, description: 'The requirements of the sign-in could not be checked. Try again shortly.' },
   invalid_request: {
     status: 400,
-    description: 'A parameter is missing, is there twice, or has a value that is not allowed: correct the request.',
+    description: 'A parameter is missing, is sent twice, or has a value that is not allowed. Correct the request.',
   },
-  invalid_client: { status: 401, description: 'The client is unknown, or did not prove who it is: check its id and its secret.' },
+  invalid_client: { status: 401, description: 'The client is unknown, or it did not authenticate. Check its id and its secret.' },
   invalid_token: {
     status: 401,
-    description: 'The access token is missing, unknown, expired, or for another audience: get a new one for this API.',
+    description: 'The access token is missing, unknown, expired, or for another audience. Get a new token for this API.',
   },
-  unsupported_media_type: { status: 415, description: 'The body is not JSON: send it with `Content-Type: application/json`.' },
-  invalid_scope: { status: 400, description: 'A scope is not one that grants claims about users: name other scopes.' },
+  unsupported_media_type: { status: 415, description: 'The body is not JSON. Send it with `Content-Type: application/json`.' },
+  invalid_scope: { status: 400, description: 'A scope does not grant claims about users. Name other scopes.' },
   insufficient_scope: {
     status: 403,
-    description: 'The client may not have one of the scopes, or the access token lacks it: allow the scope, and get a token with it.',
+    description:
+      'The client may not have one of the scopes, or the access token does not have it. Allow the client the scope, and get a token with it.',
   },
-  too_many_requests: { status: 429, description: 'Too many attempts failed; try again after the seconds in `Retry-After`.' },
-  tid_required: { status: 400, description: 'Linked accounts share this id: name the tenant too.' },
-  conflict: { status: 409, description: 'A record with the same unique value exists: choose another value, or change that record.' },
-  cursor_expired: { status: 410, description: 'Events after this cursor were removed: read from the beginning, and compare.' },
-  not_found: { status: 404, description: 'There is no such record: check the id, and the tenant in the path.' },
+  too_many_requests: { status: 429, description: 'Too many attempts failed. Try again after the seconds in `Retry-After`.' },
+  tid_required: { status: 400, description: 'Linked accounts share this id. Name the tenant in `tid`.' },
+  conflict: { status: 409, description: 'A record with the same unique value exists. Choose another value, or change that record.' },
+  cursor_expired: {
+    status: 410,
+    description: 'Events after this cursor were removed. Read from the beginning, and compare with your data.',
+  },
+  not_found: { status: 404, description: 'There is no such record. Check the id, and the tenant in the path.' },
   invalid_cursor: {
     status: 400,
-    description: 'The cursor is not of this list: begin the list again, with the query that the cursor came from.',
+    description: 'The cursor is not from this list. Read the list from its start, or repeat the query that the cursor came from.',
   },
-  invalid_record: { status: 422, description: 'The record has a value that is not allowed: correct it as `expected` says.' },
+  invalid_record: { status: 422, description: 'The record has a value that is not allowed. Correct it as `expected` says.' },
   tenant_name_taken: {
     status: 409,
-    description: 'Another tenant has this name: choose another. Case, width, spaces, full stops and invisible letters do not count.',
+    description: 'Another tenant has this name, apart from case, width, spaces, full stops and invisible letters. Choose another name.',
   },
-  user_name_taken: { status: 409, description: 'The user name is taken in this tenant: choose another.' },
-  person_has_user: { status: 409, description: 'The person already has a user: change that user instead.' },
-  user_required: { status: 422, description: 'An invitation is for a user: give the person one in the same call.' },
+  user_name_taken: { status: 409, description: 'Another user of this tenant has this user name. Choose another name.' },
+  person_has_user: { status: 409, description: 'The person already has a user. Change that user instead.' },
+  user_required: {
+    status: 422,
+    description: 'Only a user can be invited, and the person has no user. Give the person a user in the same call.',
+  },
   user_not_invited: {
     status: 409,
-    description: 'The user is active or disabled, and cannot be invited any more: send a reset of the password, or enable the user.',
+    description:
+      'The user is active or disabled, so the user cannot be invited any more. Send a reset link for the password, or enable the user.',
   },
-  email_required: { status: 422, description: 'An invitation is sent to an e-mail address: give the person one, or fetch the link.' },
-  mail_not_configured: { status: 422, description: 'The service has no option mail, so it sends nothing: fetch the link instead.' },
+  email_required: {
+    status: 422,
+    description: 'The person has no e-mail address to send a link to. Give the person an address, or fetch the link instead.',
+  },
+  mail_not_configured: {
+    status: 422,
+    description: 'The option mail is not set, so the service sends nothing. Set the option, or fetch the link instead.',
+  },
   personal_tenant_missing: {
     status: 422,
     description:
-      'The service has no option personalTenant, so there are no personal accounts to link to: set the option, or invite a user of the tenant.',
+      'The option personalTenant is not set, so there are no personal accounts to link to. Set the option, or invite a user of the tenant.',
   },
-  client_unknown: { status: 422, description: 'There is no such client, or it is not for users of this tenant: name another client.' },
+  client_unknown: { status: 422, description: 'The client is unknown, or it is not for users of this tenant. Name another client.' },
   invitation_over: {
     status: 409,
-    description: 'The invitation was accepted, revoked or replaced, or has expired: create another one if the user is still invited.',
+    description: 'The invitation was accepted, revoked or replaced, or it has expired. Create another one if the user is still invited.',
   },
-  reset_over: { status: 409, description: 'The link was used or replaced, or its time is over: ask for another one.' },
+  reset_over: { status: 409, description: 'The reset link was used or replaced, or it has expired. Ask for another one.' },
   proof_over: {
     status: 409,
-    description: 'The link was used or replaced, its time is over, or the address is taken: ask for another one.',
+    description:
+      'The link was used or replaced, it has expired, or another user has the address. Ask for another link, or choose another address.',
   },
-  group_unknown: { status: 422, description: 'A group does not exist in this tenant: check its id or name, or create it first.' },
-  group_refs_mixed: { status: 422, description: 'Group ids and group names are given together: give only one kind.' },
-  permission_unknown: { status: 422, description: 'A permission is not in the catalogue: check its id, or create it first.' },
-  link_self: { status: 422, description: 'A user cannot be linked to itself: name another parent.' },
-  link_chain: { status: 422, description: 'Links are one level deep: a parent has no parent, a child no children.' },
+  group_unknown: { status: 422, description: 'A group does not exist in this tenant. Check its id or name, or create it first.' },
+  group_refs_mixed: { status: 422, description: 'Group ids and group names are sent together. Send only one kind.' },
+  permission_unknown: { status: 422, description: 'A permission is not in the catalogue. Check its id, or create it first.' },
+  link_self: { status: 422, description: 'A user cannot be linked to itself. Name another parent.' },
+  link_chain: {
+    status: 422,
+    description:
+      'A parent account cannot have a parent, and a child account cannot have children. Name another parent, or end the other link first.',
+  },
   link_same_tenant: {
     status: 422,
-    description: 'The linked accounts already include one of this tenant: end the link of that account first.',
+    description: 'The linked accounts already include an account of this tenant. End the link of that account first.',
   },
   link_not_allowed: {
     status: 422,
     description:
-      'A tenant of the two accounts does not let its users be linked to accounts of other tenants: its administrator can change that.',
+      'The tenant of one of the two accounts does not allow links to accounts of other tenants. Ask its administrator to allow them.',
   },
   link_privileged: {
     status: 422,
-    description: 'The user has administrative permissions, so nobody may become its parent: take the permissions away first.',
+    description: 'The user has administrative permissions, so no account may become its parent. Take the permissions away first.',
   },
-  already_linked: { status: 409, description: 'The user is linked to a parent already: end that link first.' },
-  not_linked: { status: 409, description: 'The user is not linked to this parent: read the links of the user, and name the one to end.' },
+  already_linked: { status: 409, description: 'The user is already linked to a parent. End that link first.' },
+  not_linked: { status: 409, description: 'The user is not linked to this parent. Read the links of the user, and name the link to end.' },
   undecipherable: {
     status: 500,
-    description: 'A value that is kept encrypted cannot be read: put its secret back into `keys.encryption`, unless the value was altered.',
+    description: 'An encrypted value cannot be decrypted. Put its secret back into `keys.encryption`, unless the value was altered.',
   },
   record_unreadable: {
     status: 500,
-    description: 'A stored record is malformed, so it is left out: write valid values for its malformed members, or remove the record.',
+    description:
+      'A stored record is malformed, so the service leaves it out. Write valid values for its malformed members, or remove the record.',
   },
-  keys_given: { status: 409, description: 'The signing keys are given by the options: rotate them in `keys.signing`.' },
-  key_not_announced: { status: 409, description: 'The next signing key was published too recently: it can sign from `details.from` on.' },
-  busy: { status: 503, description: 'The service has more work than it can do right now; try again shortly.' },
+  keys_given: {
+    status: 409,
+    description: 'The options give the signing keys, so the service cannot change them. Rotate them in the option that gives them.',
+  },
+  key_not_announced: {
+    status: 409,
+    description: 'The next signing key was published too recently to sign. Wait until the time in `from`.',
+  },
+  busy: { status: 503, description: 'The service has more work than it can do right now. Try again shortly.' },
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorTable;
@@ -165,7 +193,7 @@ export interface ExtensionErrors<Code extends string> {
  * ```ts
  * import { defineErrors, type Extension } from 'tenant-idp/extension';
  *
- * const errors = defineErrors({ shop_closed: { status: 409, description: 'The shop is closed.' } });
+ * const errors = defineErrors({ shop_closed: { status: 409, description: 'The shop is closed. Order when it opens.' } });
  * export const shop: Extension = {
  *   name: 'shop',
  *   errorCodes: errors.codes,

@@ -1,16 +1,22 @@
 import { defineErrors, IdpError } from '../../lib/extension-door.js';
 
 export const errors = defineErrors({
-  method_not_allowed: { status: 405, description: 'The resource has no such method; `Allow` lists those that it has.' },
-  precondition_failed: { status: 412, description: 'The record is not in the state that `If-Match` names: read it again.' },
-  body_too_large: { status: 413, description: 'The body is larger than 64 KiB: send less in one request.' },
-  idempotency_conflict: { status: 422, description: 'The `Idempotency-Key` was used for another request: send another key.' },
+  method_not_allowed: { status: 405, description: 'The resource does not have this method. Use a method that `Allow` lists.' },
+  precondition_failed: {
+    status: 412,
+    description: 'The record is not in the state that `If-Match` names. Read the record again, and send its new `ETag`.',
+  },
+  body_too_large: { status: 413, description: 'The body is larger than 64 KiB. Send less in one request.' },
+  idempotency_conflict: { status: 422, description: 'The `Idempotency-Key` was used for another request. Send another key.' },
   idempotency_in_progress: {
     status: 409,
-    description: 'A request with this `Idempotency-Key` is under way; send it again after the seconds in `Retry-After`.',
+    description: 'A request with this `Idempotency-Key` is under way. Send it again after the seconds in `Retry-After`.',
   },
-  all_tenants_required: { status: 403, description: 'Only a client that administers all tenants may do this: use such a client.' },
-  grant_exceeds_own: { status: 403, description: 'Nobody grants more than they hold: ask an administrator who holds the permission.' },
+  all_tenants_required: { status: 403, description: 'Only a client that administers all tenants may do this. Use such a client.' },
+  grant_exceeds_own: {
+    status: 403,
+    description: 'The change requires permissions that the caller does not hold. Ask an administrator who holds these permissions.',
+  },
   email_unproven: {
     status: 403,
     description:
@@ -23,20 +29,20 @@ export const errors = defineErrors({
   means_unconfirmed: {
     status: 409,
     description:
-      'Links, identities, addresses, credentials, account links, mappings or members of a client that `means` lists were made or made possible by administrators who did not hold the permissions. Check them, and send `confirm: true`.',
+      'Administrators who did not hold the permissions wrote what `means` lists, or made it possible. Check each entry, and send `confirm: true`.',
   },
   policy_privileged: {
     status: 403,
     description:
-      'Users who sign in under this policy, or accounts that are linked to them, may do more in the admin API than the caller: ask an administrator who may do as much.',
+      'Users who sign in under this policy, or accounts that are linked to them, may do more in the admin API than the caller. Ask an administrator who may do as much.',
   },
-  rate_limited: { status: 429, description: 'The client calls too often; try again after the seconds in `Retry-After`.' },
+  rate_limited: { status: 429, description: 'The client sends too many requests. Try again after the seconds in `Retry-After`.' },
 });
 
 /** The answer about a malformed record that the path names: 409 and not 500, because the caller can repair or remove the record. */
 export const unreadableEntry = {
   status: 409,
-  description: 'The record is malformed at the place in `errors`: write valid values for its malformed members, or remove the record.',
+  description: 'The record is malformed at the place in `errors`. Write valid values for its malformed members, or remove the record.',
 };
 export const recordUnreadable = (details: Readonly<Record<string, unknown>>, options?: ErrorOptions): IdpError =>
   new IdpError('record_unreadable', details, options, unreadableEntry);

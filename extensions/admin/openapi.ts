@@ -36,7 +36,7 @@ const commonErrors = ({ method, path, reach, body }: MountedOperation): MountedO
   ...(method === 'POST' ? ofApi('idempotency_conflict', 'idempotency_in_progress') : {}),
   ...(method === 'PATCH' || method === 'DELETE' ? ofApi('precondition_failed') : {}),
   ...ofApi('rate_limited'),
-  temporarily_unavailable: { status: 503, description: 'The service could not answer; try again shortly.' },
+  temporarily_unavailable: { status: 503, description: 'The service could not answer. Try again shortly.' },
 });
 
 /** Returns the document. @param base the path of the API below the issuer */

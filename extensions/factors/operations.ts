@@ -31,7 +31,7 @@ const Factor = Type.Object(
 export const errors = defineErrors({
   factor_privileged: {
     status: 403,
-    description: 'The user may do more in the admin API than who would remove the factor: ask an administrator who may do as much.',
+    description: 'The user may do more in the admin API than the caller. Ask an administrator who may do as much.',
   },
 });
 

@@ -56,7 +56,8 @@ const answerOf = (view: InvitationView) => ({
 export const errors = defineErrors({
   invitee_privileged: {
     status: 403,
-    description: 'The user may do more in the admin API than who would get hold of the account: ask an administrator who may do as much.',
+    description:
+      'The user may do more in the admin API than the caller, or has such permissions and is to be linked. Ask an administrator who may do as much to invite the user without `link`.',
   },
 });
 

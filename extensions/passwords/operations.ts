@@ -7,12 +7,12 @@ export const errors = defineErrors({
   user_privileged: {
     status: 403,
     description:
-      'The user, or one that is linked to it, may do more in the admin API than who asks: ask an administrator who may do as much.',
+      'The user, or an account that is linked to it, may do more in the admin API than the caller. Ask an administrator who may do as much.',
   },
   reset_unavailable: {
     status: 409,
     description:
-      'The user has no password to reset, because it is not active, is linked to a parent, or its tenant does not allow passwords: invite the user, or reset the password of the parent.',
+      'The user has no password to reset, because the user is not active, has a parent account, or may not use passwords. Invite the user, or reset the password of the parent account.',
   },
 });
 

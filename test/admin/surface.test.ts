@@ -65,7 +65,7 @@ describe('service specification 4.12: the surface', () => {
       'application/problem+json',
       {
         type: 'urn:tenant-idp:error:not_found',
-        title: 'There is no such record: check the id, and the tenant in the path.',
+        title: 'There is no such record. Check the id, and the tenant in the path.',
         status: 404,
         code: 'not_found',
       },

@@ -15,17 +15,17 @@ const errors = Object.entries({ ...errorTable, ...Object.assign({}, ...extension
   { readonly status: number; readonly description: string },
 ][];
 
-/** Errors that say what a caller may do by saying what there is. */
-const selfExplaining: ReadonlySet<string> = new Set(['method_not_allowed', 'key_not_announced']);
+/** The description without code, in which a colon joins no sentences. */
+const proseOf = (description: string): string => description.replaceAll(/`[^`]*`/g, '`code`');
 
-test('each code of an error says what is wrong, and then what to do', () => {
+test('each code of an error has two sentences: what is wrong, and what to do', () => {
   expect(errors.length).toBeGreaterThan(60);
-  const bare = errors.filter(([code, { description }]) => !selfExplaining.has(code) && !/\w[:;.] \S.{8,}\.$/.test(description));
-  expect(bare.map(([code, { description }]) => `${code}: ${description}`)).toEqual([]);
+  const odd = errors.filter(([, { description }]) => !/^[A-Z][^.:;]{8,}\. [A-Z][^.:;]{8,}\.$/.test(proseOf(description)));
+  expect(odd.map(([code, { description }]) => `${code}: ${description}`)).toEqual([]);
 });
 
-test('each code of an error is a sentence that ends', () => {
-  expect(errors.filter(([, { description }]) => !/^[A-Z`][^"\\]*\.$/.test(description)).map(([code]) => code)).toEqual([]);
+test('each code of an error has a description that OAuth can carry: RFC 6749 §5.2', () => {
+  expect(errors.filter(([, { description }]) => /[^\x20-\x7e]|["\\]/.test(description)).map(([code]) => code)).toEqual([]);
 });
 
 test('“try again” and “send it again” are said of errors that pass: 429, 503 and a request under way', () => {
@@ -38,7 +38,7 @@ test('“try again” and “send it again” are said of errors that pass: 429,
 test('ConfigError says that the service does not start, what is wrong, where, and what is expected', () => {
   const { message } = new ConfigError('invalid_options', [{ path: 'issuer', expected: 'an https URL', received: "'http://a.test'" }]);
   expect(message).toMatch(
-    /^The options .* does not start: correct each member that is named\. \[invalid_options\]\n {2}issuer: expected an https URL, got 'http:\/\/a\.test'$/,
+    /^The options .* does not start\. Correct each member that is named\. \[invalid_options\]\n {2}issuer: expected an https URL, got 'http:\/\/a\.test'$/,
   );
 });
 

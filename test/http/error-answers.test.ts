@@ -84,7 +84,7 @@ describe('an error at a route', () => {
     expect(await get('/thrown-by-koa')).toEqual([418, { error: 'invalid_request', error_description: 'a teapot' }]);
     expect(await get('/shop/own')).toEqual([
       404,
-      { error: 'not_found', error_description: 'There is no such record: check the id, and the tenant in the path.' },
+      { error: 'not_found', error_description: 'There is no such record. Check the id, and the tenant in the path.' },
     ]);
     expect(service.logged).toEqual([]);
   });
@@ -117,7 +117,7 @@ describe('house §2: an error of a grant type is answered the same at each door'
     ['shop_unknown', 404, { error: 'shop_unknown', error_description: 'There is no such shop.' }],
     ['shop_taken', 409, { error: 'shop_taken', error_description: 'The shop is taken.' }],
     ['shop_full', 429, { error: 'shop_full', error_description: 'The shop is full.' }],
-    ['own', 404, { error: 'not_found', error_description: 'There is no such record: check the id, and the tenant in the path.' }],
+    ['own', 404, { error: 'not_found', error_description: 'There is no such record. Check the id, and the tenant in the path.' }],
     ['http', 404, { error: 'invalid_request', error_description: 'no such shelf' }],
     ['shop_away', 503, away],
     ['shop_broken', 502, generic],

@@ -89,7 +89,7 @@ describe('design 1, security K3: production refuses insecure defaults', () => {
     ).toThrow(
       new Error(
         [
-          'The options are not fit for production, so the service does not start: change each member that is named. [insecure_options]',
+          'The options are not fit for production, so the service does not start. Change each member that is named. [insecure_options]',
           '  issuer: expected an https URL, such as \'https://id.example\' (in production), got "http://localhost:3000"',
           '  artifacts: expected a store that outlives the process, in place of the one in memory (in production)',
           '  directory: expected a store that outlives the process, in place of the one in memory (in production)',

@@ -33,7 +33,7 @@ describe('design 1: everything wrong is told at once', () => {
     expect(error.code).toBe('invalid_options');
     expect(error.message).toBe(
       [
-        'The options of createIdentityProvider are invalid, so the service does not start: correct each member that is named. [invalid_options]',
+        'The options of createIdentityProvider are invalid, so the service does not start. Correct each member that is named. [invalid_options]',
         "  issuer: expected an absolute http(s) URL, such as 'https://id.example'",
         "  isuer: expected an option that exists (did you mean 'issuer'?)",
         '  keys.encryption[0]: expected a string of at least 32 characters, got [redacted]',

@@ -30,12 +30,12 @@ export const errors = defineErrors({
   operator_required: {
     status: 403,
     description:
-      'Only a client that administers all tenants chooses the id and the domains of a connection: leave them out, or use such a client.',
+      'Only a client that administers all tenants may choose the id and the domains of a connection. Leave them out, or use such a client.',
   },
   connection_privileged: {
     status: 403,
     description:
-      'Users whom the connection could sign in, or accounts that are linked to them, may do more in the admin API than the caller: ask an administrator who may do as much.',
+      'Users whom the connection could sign in, or accounts that are linked to them, may do more in the admin API than the caller. Ask an administrator who may do as much.',
   },
 });
 

@@ -35,9 +35,9 @@ export type KeyRing = ExtensionRow<Static<typeof KeyRing>>;
 export const keyRings = defineCollection({ name: 'saml.keys', row: KeyRing, events: true, cached: true });
 
 export const keyErrors = defineErrors({
-  saml_next_key_exists: { status: 409, description: 'There is a next SAML signing key: activate or remove it first.' },
-  saml_key_active: { status: 409, description: 'The SAML signing key signs: activate another before it is removed.' },
-  saml_key_limit: { status: 409, description: 'There are ten SAML signing keys: remove one that is retiring first.' },
+  saml_next_key_exists: { status: 409, description: 'There is already a next SAML signing key. Activate or remove that key first.' },
+  saml_key_active: { status: 409, description: 'The SAML signing key is active, so it cannot be removed. Activate another key first.' },
+  saml_key_limit: { status: 409, description: 'There are already ten SAML signing keys. Remove a retiring key first.' },
 });
 
 type Keys = Pick<KeyRing, 'keys'>;

@@ -4,20 +4,20 @@ import { defineErrors, IdpError } from '../../../lib/extension-door.js';
 export const errors = defineErrors({
   metadata_unavailable: {
     status: 422,
-    description: 'The metadata could not be fetched: its URL has to be public, and answer 200 with at most 512 KB within 5 seconds.',
+    description: 'The metadata could not be fetched. Use a public URL that answers 200 with at most 512 KB within 5 seconds.',
   },
   metadata_invalid: {
     status: 422,
-    description: 'The metadata is none of a service provider that can be registered: correct the places in `errors`.',
+    description: 'The metadata does not describe a service provider that can be registered. Correct the places in `errors`.',
   },
   metadata_url_missing: {
     status: 422,
-    description: 'The service provider has no `metadataUrl` to read its metadata from: give it one, or send the metadata.',
+    description: 'The service provider has no `metadataUrl` to read its metadata from. Set `metadataUrl`, or send the metadata.',
   },
   impersonation_operator_required: {
     status: 403,
     description:
-      'Only a client that administers all tenants lets people who act as others sign in to a service provider: leave `impersonation` out, or use such a client.',
+      'Only a client that administers all tenants may let impersonators sign in to a service provider. Leave `impersonation` out, or use such a client.',
   },
 });
 
