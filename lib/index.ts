@@ -120,6 +120,7 @@ export type {
   PathOptions,
   RotationOptions,
 } from './options/options.js';
+export { copyDirectory, type DirectoryCopy } from './service/copy-directory.js';
 export type { IdentityProvider, RequestListener, ScopeIntrospection } from './service/identity-provider.js';
 export { createIdentityProvider } from './service/on-first-use.js';
 export type { ArtifactStore } from './store/artifact-store.js';

@@ -32,7 +32,7 @@ export async function readSettings(input: IdentityProviderOptions): Promise<Sett
   const options = isSaltMade ? { ...given, subjectSalt: throwawaySecret() } : given;
   const logger = withBareErrors(options.logger);
   logNotices(given, options, logger);
-  const extensions = [...standard, ...options.extensions];
+  const extensions = allExtensions(options.extensions);
   const claimSets = [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims];
   return {
     options,
@@ -44,6 +44,9 @@ export async function readSettings(input: IdentityProviderOptions): Promise<Sett
     fetchProblem: createFetchProblem({ ...options.outgoing, production: options.production }),
   };
 }
+
+/** Returns the extensions of a service with these extensions of its options. */
+export const allExtensions = (extensions: readonly Extension[]): readonly Extension[] => [...standardExtensions(), ...extensions];
 
 /** Returns a secret that lasts until the service stops. */
 export const throwawaySecret = (): string => randomBytes(32).toString('base64url');

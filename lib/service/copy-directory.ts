@@ -1,0 +1,76 @@
+/** Copies a directory from one store to another, so that a service can change its adapter. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Extension } from '../contract/extension.js';
+import { IdpError } from '../errors.js';
+import type { Collection, DirectoryStore, Row } from '../store/directory-store.js';
+import { positionBehind } from '../store/index-order.js';
+import { collections } from '../store/records/collections.js';
+import type { ChangeRecord } from '../store/records/records.js';
+import { extensionSpecs } from './extension-data.js';
+import { allExtensions } from './settings.js';
+
+/** Rows in one read. */
+const PAGE = 500;
+
+export interface DirectoryCopy {
+  /** The store with the records. No service may use the store during the copy. */
+  readonly from: DirectoryStore;
+  /** The store that gets the records: an empty store, or a store with a part of the same copy. */
+  readonly to: DirectoryStore;
+  /** The option `extensions` of the service. Rows of an extension that is not named are not copied. @default [] */
+  readonly extensions?: readonly Extension[];
+}
+
+/**
+ * Copies all rows of a directory while the service is stopped, and leaves both stores open. Ids and members stay as they are, also in rows that the service
+ * cannot read. Versions begin at 1. A copy that was interrupted may be started again. Artifacts are not copied, so all users sign in again.
+ * @returns the number of rows in each collection
+ * @throws IdpError `conflict` when the target has another row with an id or a unique value, or when the source was written during the copy
+ * @example
+ * ```ts
+ * import { MongoClient } from 'mongodb';
+ * import { copyDirectory } from 'tenant-idp';
+ * import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
+ * import { memoryDirectory } from 'tenant-idp/adapters/memory'; // in its place, the new store
+ *
+ * const client = new MongoClient('mongodb://localhost:27017', mongoOptions);
+ * console.log(await copyDirectory({ from: mongoDirectory({ db: client.db('login') }), to: memoryDirectory() }));
+ * await client.close();
+ * ```
+ */
+export async function copyDirectory({ from, to, extensions = [] }: DirectoryCopy): Promise<Readonly<Record<string, number>>> {
+  const specs = [...Object.values(collections), ...extensionSpecs(allExtensions(extensions))];
+  await Promise.all([from.open(specs), to.open(specs)]);
+  const changes = from.collection<ChangeRecord>(collections.changes.name);
+  const before = await changes.find({});
+  const counts: Record<string, number> = {};
+  for (const { name } of specs) counts[name] = await copyRows(name, from.collection(name), to.collection(name));
+  if (isDeepStrictEqual(await changes.find({}), before)) return counts;
+  throw new IdpError('conflict', { collection: collections.changes.name, reason: 'the source was written during the copy' });
+}
+
+async function copyRows(collection: string, from: Collection<Row>, to: Collection<Row>): Promise<number> {
+  let count = 0;
+  for (let after: string | undefined; ; ) {
+    const rows = await from.find({}, { limit: PAGE, ...(after !== undefined && { after }) });
+    for (const row of rows) await copyRow(collection, row, to);
+    count += rows.length;
+    after = positionBehind(rows, after);
+    if (rows.length < PAGE || after === undefined) return count;
+  }
+}
+
+/** Inserts the row, unless an earlier attempt inserted it. */
+async function copyRow(collection: string, row: Row, to: Collection<Row>): Promise<void> {
+  try {
+    await to.insert(row);
+  } catch (error) {
+    // Another program may have written the row. The service cannot read such a row, and no store of another kind may take it.
+    if (error instanceof TypeError) throw new IdpError('invalid_record', { collection, id: String(row.id) }, { cause: error });
+    if (!IdpError.is(error, 'conflict')) throw error;
+    const existing = await to.get(row.id);
+    if (!isDeepStrictEqual(existing && { ...existing, version: row.version }, row)) {
+      throw new IdpError('conflict', { collection, id: row.id }, { cause: error });
+    }
+  }
+}
