@@ -1,0 +1,2 @@
+/** Stores in PostgreSQL 15 or later, for the driver `pg` 8 and every pool that fits. */
+export { type PostgresClient, type PostgresOptions, type PostgresPool, postgresOptions } from './pool.js';

@@ -1,0 +1,86 @@
+import { IdpError } from '../../lib/errors.js';
+import type { Connection } from './connection.js';
+
+/** The first version with every statement of the stores. */
+const OLDEST = 15;
+
+/** A setting of the server that would lose records or mix them up. */
+interface Rule {
+  readonly setting: string;
+  /** Expression for the value. Undefined and null are accepted, because a hosted server may hide a setting. */
+  readonly found: string;
+  readonly isFit: (found: string) => boolean;
+  readonly expected: string;
+  readonly change: string;
+}
+
+const shown = (setting: string): string => `current_setting('${setting}', true)`;
+/** Neon flushes the log to its own servers, and its PostgreSQL therefore has no files to flush. */
+const ofFiles = (setting: string): string => `case when ${shown('neon.timeline_id')} is null then ${shown(setting)} end`;
+
+const rules: readonly Rule[] = [
+  {
+    setting: 'server_version',
+    found: shown('server_version'),
+    isFit: (found) => Number.parseInt(found, 10) >= OLDEST,
+    expected: `${OLDEST} or later`,
+    change: `a server of version ${OLDEST} or later`,
+  },
+  {
+    setting: 'pg_is_in_recovery()',
+    found: 'pg_is_in_recovery()::text',
+    isFit: (found) => found === 'false',
+    expected: 'false',
+    change: 'connect to the primary, because a replica answers with old records and takes no writes',
+  },
+  {
+    setting: 'transaction_read_only',
+    found: shown('transaction_read_only'),
+    isFit: (found) => found === 'off',
+    expected: 'off',
+    change: 'alter role … reset default_transaction_read_only, and the same for the database',
+  },
+  {
+    setting: 'server_encoding',
+    found: shown('server_encoding'),
+    isFit: (found) => found === 'UTF8',
+    expected: 'UTF8',
+    change: "a database that was created with encoding 'UTF8'",
+  },
+  {
+    setting: 'fsync',
+    found: ofFiles('fsync'),
+    isFit: (found) => found === 'on',
+    expected: 'on',
+    change: "alter system set fsync = 'on'; select pg_reload_conf()",
+  },
+  {
+    setting: 'full_page_writes',
+    found: ofFiles('full_page_writes'),
+    isFit: (found) => found === 'on',
+    expected: 'on',
+    change: "alter system set full_page_writes = 'on'; select pg_reload_conf()",
+  },
+  {
+    setting: 'synchronous_commit',
+    found: shown('synchronous_commit'),
+    isFit: (found) => found !== 'off',
+    expected: 'on, remote_apply, remote_write or local',
+    change: 'alter role … reset synchronous_commit, and the same for the database and the server',
+  },
+];
+
+const columns = rules.map(({ found }, index) => `${found} as c${index}`).join(', ');
+
+/**
+ * Refuses a server that would lose acknowledged writes, answer with old records, or not store every text.
+ * @throws IdpError `store_unfit`; Error if the server cannot be reached.
+ */
+export async function checkServer(connection: Connection): Promise<void> {
+  const [row] = await connection.read(`select ${columns}`);
+  for (const [index, { setting, isFit, expected, change }] of rules.entries()) {
+    const found = row?.[`c${index}`];
+    if (found === undefined || found === null || isFit(found)) continue;
+    throw new IdpError('store_unfit', { store: 'postgres', setting, found, expected, change });
+  }
+}

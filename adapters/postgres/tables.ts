@@ -1,0 +1,95 @@
+import { IdpError } from '../../lib/errors.js';
+import { type Connection, codeOf } from './connection.js';
+import type { PostgresOptions } from './pool.js';
+
+/** A table of a store. Columns of text have `collate "C"`, so that texts are sorted by their bytes. */
+export interface Table {
+  readonly name: string;
+  /** Definitions of columns and constraints. */
+  readonly columns: string;
+  /** Storage parameters. Rows come and go, so dead rows are removed early. */
+  readonly storage?: string;
+  /** Indexes by name: the rest of `create index … on …`. A name with `unique ` before it is a unique index. */
+  readonly indexes?: Readonly<Record<string, string>>;
+}
+
+/** Milliseconds for one step of opening. */
+export const OPEN_DEADLINE_MS = 30_000;
+
+/** Storage parameters of a table whose rows are often replaced. */
+export const CHURN = 'fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_insert_scale_factor = 0.05';
+
+/** Names of tables, as they are written in statements. */
+export class TableNames {
+  readonly #prefix: string;
+  readonly #schema: string | undefined;
+
+  constructor({ schema, prefix = 'idp_' }: Pick<PostgresOptions, 'schema' | 'prefix'>) {
+    this.#schema = schema;
+    this.#prefix = prefix;
+  }
+
+  /** Returns the name of a table, with its schema. */
+  at(name: string): string {
+    return this.#schema === undefined ? this.own(name) : `"${this.#schema}".${this.own(name)}`;
+  }
+
+  /** Returns the name of a table or index within its schema. */
+  own(name: string): string {
+    return `"${this.#prefix}${name}"`;
+  }
+
+  /** Returns an expression for the number of the advisory lock under which the tables are made. */
+  get lock(): string {
+    const schema = this.#schema === undefined ? 'current_schema()' : `'${this.#schema}'`;
+    return `hashtextextended('tenant-idp ' || coalesce(${schema}, '') || '.${this.#prefix}', 0)`;
+  }
+}
+
+/** Reasons of a server to refuse a table, with what to do. @see PostgreSQL, Appendix A */
+const refusals = new Map([
+  ['42501', 'grant usage and create on the schema to the role of the service, or make the tables by a role that may'],
+  ['3F000', 'create the schema, and grant usage and create on it to the role of the service'],
+]);
+
+/**
+ * Makes missing tables. A role that may not create tables is enough while none is missing.
+ * @throws IdpError `store_unfit`
+ */
+export async function makeTables(connection: Connection, names: TableNames, tables: readonly Table[]): Promise<void> {
+  const missing = tables.map(({ name }) => `to_regclass('${names.at(name)}') is null`).join(' or ');
+  try {
+    await connection.run(async (call) => {
+      const [row] = await call.read(`select (${missing})::text as missing`);
+      if (row?.missing !== 'false') await call.read(blockOf(names, tables));
+    }, OPEN_DEADLINE_MS);
+  } catch (cause) {
+    const change = refusals.get(codeOf(cause) ?? '');
+    if (change === undefined) throw cause;
+    throw new IdpError(
+      'store_unfit',
+      { store: 'postgres', setting: 'privileges', expected: 'tables, or the right to create them', change },
+      { cause },
+    );
+  }
+}
+
+/**
+ * Returns one statement that makes the tables under a lock of its transaction. A node that is stopped or killed therefore never leaves the lock behind, and no
+ * other node sees half of the tables.
+ */
+function blockOf(names: TableNames, tables: readonly Table[]): string {
+  const made = tables.flatMap((table) => statementsOf(names, table)).join(' ');
+  return `do $make$ begin perform pg_advisory_xact_lock(${names.lock}); ${made} end $make$`;
+}
+
+function statementsOf(names: TableNames, { name, columns, storage, indexes = {} }: Table): string[] {
+  const at = names.at(name);
+  return [
+    `create table if not exists ${at} (${columns})${storage === undefined ? '' : ` with (${storage})`};`,
+    ...Object.entries(indexes).map(([index, rest]) => {
+      const unique = index.startsWith('unique ') ? 'unique ' : '';
+      return `create ${unique}index if not exists ${names.own(`${name}_${index.slice(unique.length)}`)} on ${at} ${rest};`;
+    }),
+  ];
+}
