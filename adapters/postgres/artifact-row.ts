@@ -1,0 +1,61 @@
+import { present } from '../../lib/present.js';
+import type { Artifact, ArtifactKey } from '../../lib/store/artifact-store.js';
+import { originalText, storableText } from '../sql/storable-text.js';
+import { CHURN, type Table } from './tables.js';
+
+/** Records, and the tombstones of removed records, which have no content. */
+export const artifactTable: Table = {
+  name: 'artifacts',
+  columns: `key text collate "C" primary key, value text collate "C" not null, version integer not null, expires_at bigint not null,
+    consumed_at bigint, account text collate "C", link_names text[] collate "C", link_keys text[] collate "C", is_removed boolean not null`,
+  storage: CHURN,
+  indexes: {
+    expiry: '(expires_at)',
+    // An account may be longer than an entry of an index.
+    account: '(left(account, 64)) where account is not null',
+  },
+};
+
+/** Expression for the server's time, in milliseconds since the epoch. */
+export const NOW = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint';
+
+/** Condition for a live record `a`. */
+export const IS_LIVE = `a.expires_at > ${NOW} and not a.is_removed`;
+
+/** Columns of a record `a`, as texts. */
+export const COLUMNS =
+  'a.key, a.value, a.version::text, a.expires_at::text, a.consumed_at::text, a.account, to_json(a.link_names)::text as names, to_json(a.link_keys)::text as keys';
+
+/** The answer for {@link COLUMNS}. */
+export interface ArtifactRow {
+  readonly key: ArtifactKey;
+  readonly value: string;
+  readonly version: string;
+  readonly expires_at: string;
+  readonly consumed_at: string | null;
+  readonly account: string | null;
+  readonly names: string | null;
+  readonly keys: string | null;
+}
+
+export function artifactOf({ key, value, version, expires_at, consumed_at, account, names, keys }: ArtifactRow): Artifact {
+  return {
+    key,
+    value: originalText(value),
+    version: Number(version),
+    expiresAt: Number(expires_at),
+    ...present({
+      consumedAt: consumed_at === null ? undefined : Number(consumed_at),
+      account: account === null ? undefined : originalText(account),
+      links: names === null || keys === null ? undefined : linksOf(JSON.parse(names) as string[], JSON.parse(keys) as ArtifactKey[]),
+    }),
+  };
+}
+
+/** Defines members, so a link named `__proto__` stays a link. */
+const linksOf = (names: readonly string[], keys: readonly ArtifactKey[]): Record<string, ArtifactKey> =>
+  Object.fromEntries(names.map((name, index) => [originalText(name), keys[index] as ArtifactKey]));
+
+/** Returns an array as a text, for a parameter that is an array of arrays of different lengths. Every text becomes storable. */
+export const arrayText = (texts: readonly string[]): string =>
+  `{${texts.map((text) => `"${storableText(text).replaceAll(/["\\]/g, '\\$&')}"`).join()}}`;

@@ -1,0 +1,49 @@
+import { hash } from 'node:crypto';
+import type { ArtifactStore } from '../../lib/store/artifact-store.js';
+import { storableText } from '../sql/storable-text.js';
+import { NOW } from './artifact-row.js';
+import { BOUND } from './connection.js';
+import type { Database } from './database.js';
+import { CHURN, type Table } from './tables.js';
+
+export const leaseTable: Table = {
+  name: 'leases',
+  columns: 'name text collate "C" primary key, holder text collate "C" not null, expires_at bigint not null',
+  storage: CHURN,
+};
+
+/** Longest name that is stored as it is, in characters. An entry of an index has at most 2,704 bytes. */
+const LONGEST_NAME = 200;
+
+/** Returns the stored name of a lease. No storable text begins as the digest of a long name does. */
+const nameOf = (name: string): string => (name.length > LONGEST_NAME ? `\u0001 ${hash('sha256', name, 'base64url')}` : storableText(name));
+
+/**
+ * Returns a common table expression `taken`, which takes or renews a lease. It has a row if the holder has the lease then. It reads `moment`, and compares
+ * with an instant before it waited for other holders, so that it never takes a lease too early.
+ */
+export const takenLease = (leases: string, name: string, holder: string, ttl: string): string => `taken as (
+  insert into ${leases} as l (name, holder, expires_at) select ${name}, ${holder}, now + ${ttl} from moment
+  on conflict (name) do update set holder = excluded.holder, expires_at = excluded.expires_at
+    where l.holder = excluded.holder or l.expires_at <= excluded.expires_at - ${ttl}
+  returning true
+)`;
+
+/** Creates leases for the services that share this store. */
+export function createLeases({ connection, names }: Database): Pick<ArtifactStore, 'lease'> {
+  const leases = names.at('leases');
+  const begin = `with ${BOUND}, moment as materialized (select ${NOW} as now from bound)`;
+  const take = `${begin}, ${takenLease(leases, '$2::text', '$3::text', '$4::text::bigint')}
+    select (select count(*) from taken)::text as held from moment`;
+  const giveBack = `${begin},
+    ended as (delete from ${leases} l using moment where l.name = $2::text and l.holder = $3::text and l.expires_at > now returning true)
+    select (select count(*) from ended)::text as held from moment`;
+
+  return {
+    async lease(name, holder, ttl) {
+      const values = [nameOf(name), storableText(holder)];
+      const [answer] = await (ttl > 0 ? connection.write(take, [...values, `${Math.ceil(ttl)}`]) : connection.write(giveBack, values));
+      return answer?.held === '1';
+    },
+  };
+}
