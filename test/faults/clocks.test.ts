@@ -203,7 +203,7 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
       const told = nodes.logged.filter((line) => line.includes('the clocks of this node and its store differ'));
       expect(told.map((line) => Math.round(Number(/aheadSeconds: (-?[\d.]+)/.exec(line)?.[1]))).sort()).toEqual([-12, 12]);
       // A store that is too slow for the machine's load is told as well.
-      expect(nodes.logged.filter((line) => !/store is (away|back)/.test(line))).toEqual(told);
+      expect(nodes.logged.filter((line) => !/the store is (unavailable|available again)/.test(line))).toEqual(told);
     });
   });
 
@@ -217,7 +217,7 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
       const right = nodes.at(1);
       const told = (text: string) => nodes.logged.filter((line) => line.includes(text));
       const refusing = await until(
-        () => told('it serves nothing until they agree'),
+        () => told('this node refuses requests, because its clock and the clock of its store differ too much'),
         ({ length }) => length === 2,
       );
       expect(refusing.map((line) => Math.round(Number(/aheadSeconds: (-?[\d.]+)/.exec(line)?.[1]))).sort()).toEqual([-90, 90]);

@@ -315,7 +315,7 @@ describe('M17: rows that are not of their form', () => {
       expect(told.length).toBeGreaterThan(10);
     }
     // Once each, by collection and id.
-    const lines = service.logged.filter(([, message]) => String(message).startsWith('a stored record is not of its form'));
+    const lines = service.logged.filter(([, message]) => String(message).startsWith('a stored record is malformed'));
     expect(new Set(lines.map(([fields]) => JSON.stringify(fields))).size).toBe(lines.length);
 
     const unreadable = problems.find(({ id }) => poisoned.get('clients')?.includes(id))!.id;

@@ -198,11 +198,11 @@ describe('design §4: caches fed by the change revision', () => {
       await rename(name);
       await here.changed('books');
       await until(() => state.looks > looks + 4);
-      expect(logged).toEqual([expect.stringMatching(/^warn .*out of reach/)]);
+      expect(logged).toEqual([expect.stringMatching(/^warn .*the change feed is unavailable/)]);
       state.isDown = false;
       await until(async () => (await cached.get('a'))?.name === name);
       await until(() => logged.length > 1);
-      expect(logged.slice(1)).toEqual([expect.stringMatching(/^info .*back/)]);
+      expect(logged.slice(1)).toEqual([expect.stringMatching(/^info .*the change feed is available again/)]);
     }
   });
 

@@ -43,10 +43,10 @@ describe('C: health() of a store that answers reads and takes no writes', () => 
       await service.idp.sessions.list({ tid: 'nowhere', userId: 'nobody' }).catch(() => {});
       await pause(100);
     }
-    expect(service.logged.map(([, message]) => message)).toEqual(['store is away']);
+    expect(service.logged.map(([, message]) => message)).toEqual(['the store is unavailable']);
     recover();
     await until(() => service.logged.length >= 2);
-    expect(service.logged.map(([, message]) => message)).toEqual(['store is away', 'store is back']);
+    expect(service.logged.map(([, message]) => message)).toEqual(['the store is unavailable', 'the store is available again']);
   });
 
   testTogether('however often it is asked, it writes once a second', async () => {

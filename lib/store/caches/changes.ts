@@ -48,11 +48,11 @@ export function createChangeFeed(directory: CheckedDirectory, { pollInterval, on
   const attempt = async (work: () => Promise<void>): Promise<void> => {
     try {
       await work();
-      if (isDown) logger.info({}, 'change feed is back');
+      if (isDown) logger.info({}, 'the change feed is available again');
       isDown = false;
     } catch (error) {
       if (isToldAlready(error)) return;
-      if (!isDown) logger.warn({ err: error }, 'change feed is out of reach: changes are seen late on other nodes');
+      if (!isDown) logger.warn({ err: error }, 'the change feed is unavailable, so nodes see changes of other nodes late');
       isDown = true;
     }
   };

@@ -36,7 +36,7 @@ export function createOutage(store: string, probe: () => Promise<void>, logger: 
     endedAt = performance.now();
     const seconds = Math.round((endedAt - began) / 1000);
     began = undefined;
-    logger.warn({ store, seconds, calls }, 'store is back');
+    logger.warn({ store, seconds, calls }, 'the store is available again');
   };
 
   return {
@@ -47,8 +47,8 @@ export function createOutage(store: string, probe: () => Promise<void>, logger: 
       began = failedAt;
       calls = 1;
       calm = began - endedAt < LONGEST_CALM_MS ? Math.min(calm * 4, LONGEST_CALM_MS) : CALM_MS;
-      logger.error({ err: outageOf(cause), store }, 'store is away');
-      logger.debug({ err: cause, store }, 'the call by which the outage was found');
+      logger.error({ err: outageOf(cause), store }, 'the store is unavailable');
+      logger.debug({ err: cause, store }, 'this call detected the outage');
       // A call that was under way at the close may fail after it.
       if (!isClosed) timer = setInterval(() => void probe().then(ended, () => {}), LOOK_MS).unref();
     },

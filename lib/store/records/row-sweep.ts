@@ -100,7 +100,7 @@ class Sweep implements RowSweep {
       lease,
       run: (round) => this.#round(round),
       logger,
-      messages: { round: 'records could not be looked through; another attempt follows' },
+      messages: { round: 'the sweep of records failed, and is retried' },
     });
   }
 
@@ -155,7 +155,7 @@ class Sweep implements RowSweep {
       const all = store.collection(collection).withUnreadable();
       const page = await all.find({}, present({ limit: rows, after })).catch((err: unknown) => {
         if (isToldAlready(err)) throw err;
-        logger.error({ err, collection }, 'records of a collection could not be looked through; the next pass tries again');
+        logger.error({ err, collection }, 'the sweep could not read the records of a collection, and retries in its next pass');
         return [];
       });
       for (const row of page) {
@@ -203,8 +203,8 @@ class Sweep implements RowSweep {
     this.#parts.logger.error(
       { collection, id: row.id, path },
       code === 'reference_missing'
-        ? 'a stored record refers to a record that does not exist: restore that record, or remove this one'
-        : 'lists and look-ups may miss a stored record, because a derived member is wrong: change the record by the API',
+        ? 'a stored record refers to a record that does not exist'
+        : 'lists and look-ups may miss a stored record, because a derived member is missing or differs',
     );
     return problem;
   }

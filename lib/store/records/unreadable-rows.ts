@@ -70,7 +70,7 @@ export class UnreadableRows {
     const problem: UnreadableRow = { code: 'record_unreadable', collection, id, path, ...tidOf(row) };
     if (remembered || this.#unreadable.size < REMEMBERED) {
       this.#unreadable.set(key, problem);
-      this.#logger.error({ collection, id, path }, 'a stored record is not of its form, so it is left out: fix it in the store');
+      this.#logger.error({ collection, id, path }, 'a stored record is malformed, so the service ignores it');
     }
     return problem;
   }

@@ -46,7 +46,7 @@ export function createStoreClock(name: string, time: () => Promise<number>, logg
     level = next;
     const details = { store: name, aheadSeconds: Math.round(ahead / 100) / 10 };
     if (next === 'refusing')
-      logger.error(details, 'the clocks of this node and its store are too far apart: it serves nothing until they agree');
+      logger.error(details, 'this node refuses requests, because its clock and the clock of its store differ too much');
     else if (next === 'told') logger.warn(details, 'the clocks of this node and its store differ');
     else logger.info(details, 'the clocks of this node and its store agree again');
   };

@@ -183,7 +183,7 @@ describe('M18: the line of the log', () => {
 
   test('of an unreadable record comes again after a repair and another break, by the API or in the store', async () => {
     const url = `${tenant}/subsidiaries/${records.subsidiary}`;
-    const times = () => linesOf('a stored record is not of its form', records.subsidiary);
+    const times = () => linesOf('a stored record is malformed', records.subsidiary);
     const [row] = [await broken('subsidiaries', records.subsidiary, { name: 5 })];
     for (let read = 0; read < 3; read += 1) await root(url);
     expect(times()).toBe(1);
@@ -205,7 +205,7 @@ describe('M18: the line of the log', () => {
     for (let round = 1; round <= 2; round += 1) {
       await rowsOf('persons').put(rest as StoredRow);
       for (let read = 0; read < 2; read += 1) await root(`${tenant}/users`);
-      expect(linesOf('a list leaves out', records.person)).toBe(round);
+      expect(linesOf('a list left out', records.person)).toBe(round);
       await rowsOf('persons').put(whole);
       await root(`${tenant}/users`);
     }

@@ -28,7 +28,7 @@ test.concurrent.each(ways)('a store %s, %s', async (how, flag) => {
   const told = lines.filter(({ level }) => level === 'warn' || level === 'error');
   // A store that refuses to open is told by the error alone.
   const isAlone = how === 'that refuses' && flag !== 'directoryWrites';
-  expect(told.map(({ message }) => message)).toEqual(isAlone ? [] : ['store is away']);
+  expect(told.map(({ message }) => message)).toEqual(isAlone ? [] : ['the store is unavailable']);
   expect(inspect(told, { depth: null })).not.toMatch(/^\s+at /m);
   expect(lines.filter(({ level }) => level === 'debug').length).toBe(told.length);
 });

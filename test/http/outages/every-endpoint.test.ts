@@ -82,10 +82,10 @@ testTogether('design §4: an outage is one line in the log when it begins, with 
     await until(() => own.logged.length >= 4);
     const told = own.logged.map(([{ store, err }, message]) => [message, store, (err as Error | undefined)?.message]);
     expect(told.sort()).toEqual([
-      ['store is away', 'artifacts (failing)', expect.stringContaining('ECONNREFUSED')],
-      ['store is away', 'directory (failing)', expect.stringContaining('ECONNREFUSED')],
-      ['store is back', 'artifacts (failing)', undefined],
-      ['store is back', 'directory (failing)', undefined],
+      ['the store is available again', 'artifacts (failing)', undefined],
+      ['the store is available again', 'directory (failing)', undefined],
+      ['the store is unavailable', 'artifacts (failing)', expect.stringContaining('ECONNREFUSED')],
+      ['the store is unavailable', 'directory (failing)', expect.stringContaining('ECONNREFUSED')],
     ]);
     own.logged.length = 0;
   }

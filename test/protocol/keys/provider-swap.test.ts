@@ -151,7 +151,7 @@ describe('design §9: the provider is rebuilt and swapped', () => {
     await sleep(3300);
     expect(await kidsAt(nodes.at(1))).toEqual(before);
     // Only one collection fails, so the store seems to be back once.
-    const away = nodes.logged.filter(([, message]) => message === 'store is away').length;
+    const away = nodes.logged.filter(([, message]) => message === 'the store is unavailable').length;
     expect([1, 2]).toContain(away);
     down.now = false;
     expect(await soon(async () => String(await kidsAt(nodes.at(1))) === String(await kidsAt(nodes.at(0))))).toBe(true);
