@@ -23,13 +23,13 @@ export function createAdmission(limits: AdmissionOptions, logger: Logger): Admis
   let refused = 0;
 
   const refuse = (): undefined => {
-    if (refused === 0) logger.warn({ requestsAtOnce }, 'too many requests at once; more are refused');
+    if (refused === 0) logger.warn({ requestsAtOnce }, 'this node refuses requests, because too many are in progress');
     refused += 1;
   };
   const finish = (): void => {
     working -= 1;
     if (refused === 0 || working > requestsAtOnce / 2) return;
-    logger.info({ refused }, 'requests are taken again');
+    logger.info({ refused }, 'this node accepts requests again');
     refused = 0;
   };
 

@@ -58,7 +58,10 @@ export function createErrorHandler({ showPage, logger, isPage, styleAt }: ErrorH
       await showPage(ctx, page);
       return true;
     } catch (error) {
-      logger.error({ err: error, requestId: requestIdOf(ctx), method: ctx.method, path: loggedPath(ctx.path) }, 'error page failed');
+      logger.error(
+        { err: error, requestId: requestIdOf(ctx), method: ctx.method, path: loggedPath(ctx.path) },
+        'the service could not show the error page',
+      );
       return false;
     }
   }

@@ -111,8 +111,8 @@ describe.each<[string, TestIdpOptions]>([
       .filter(({ message }) => message.includes('requests'))
       .map(({ level, message, fields }) => [level, message, fields]);
     expect(told).toEqual([
-      ['warn', 'too many requests at once; more are refused', { requestsAtOnce: 10 }],
-      ['info', 'requests are taken again', { refused: 21 }],
+      ['warn', 'this node refuses requests, because too many are in progress', { requestsAtOnce: 10 }],
+      ['info', 'this node accepts requests again', { refused: 21 }],
     ]);
   });
 

@@ -41,9 +41,9 @@ const paths = [discovery, '/connect/token', '/connect/authorize?client_id=web', 
 
 describe('E02: paths', () => {
   test.each([
-    ['stripped', (path: string) => path, 'requests come without the path of the issuer, so nothing answers them'],
-    ['doubled', (path: string) => `/oidc/oidc${path}`, 'requests come with the path of the issuer twice, so nothing answers them'],
-    ['two slashes', (path: string) => `/oidc/${path}`, 'requests come with a slash too many, so nothing answers them'],
+    ['stripped', (path: string) => path, 'requests arrive without the path of the issuer, so no route answers them'],
+    ['doubled', (path: string) => `/oidc/oidc${path}`, 'requests arrive with the path of the issuer twice, so no route answers them'],
+    ['two slashes', (path: string) => `/oidc/${path}`, 'requests arrive with repeated slashes, so no route answers them'],
   ])('%s: told once, however many come', async (_name, rewritten, message) => {
     const { statuses, lines } = await through(
       { path: '/oidc' },

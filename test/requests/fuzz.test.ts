@@ -200,5 +200,5 @@ test(`${REQUESTS} requests over every route, none of which is an accident: FUZZ_
   expect(tokens).toMatchObject({ access_token: expect.any(String), refresh_token: expect.any(String) });
   service.send('logged?');
   const { logged } = await said('logged');
-  expect(logged.filter((line) => !/development defaults|X-Forwarded-For|'requests come/.test(line))).toEqual([]);
+  expect(logged.filter((line) => !/development defaults|X-Forwarded-For|'requests arrive/.test(line))).toEqual([]);
 });

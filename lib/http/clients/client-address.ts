@@ -20,7 +20,7 @@ export function createAddressOf(trust: TrustProxy, logger: Pick<Logger, 'warn'>)
         isForwardingTold = true;
         logger.warn(
           {},
-          'requests carry X-Forwarded-For, which is ignored because trustProxy is off: behind a proxy, all people share its address, and its limits',
+          'requests have X-Forwarded-For, which the service ignores because trustProxy is off, so all users behind a proxy share the rate limits of the proxy',
         );
       }
       return normalAddress(own);

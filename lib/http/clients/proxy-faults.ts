@@ -53,19 +53,19 @@ export function createProxyFaults({ issuer, mountPath, isRoute, logger }: ProxyF
 
   const pathFaults: readonly PathFault[] = [
     {
-      message: 'requests come without the path of the issuer, so nothing answers them',
-      action: 'Let the proxy pass the path on as it came. In nginx, write proxy_pass without a path, not even a slash.',
+      message: 'requests arrive without the path of the issuer, so no route answers them',
+      action: 'Configure the proxy to forward the path unchanged. In nginx, write proxy_pass without a path, not even a slash.',
       // If a request with the mount path has arrived before, a request without the mount path comes from a scanner.
       expected: (path) => (!isPathRight && below(path) === undefined && isRoute(path) ? mountPath + path : undefined),
     },
     {
-      message: 'requests come with the path of the issuer twice, so nothing answers them',
-      action: 'Let the proxy pass the path on as it came, because it adds a path that the request has already.',
+      message: 'requests arrive with the path of the issuer twice, so no route answers them',
+      action: 'Configure the proxy to forward the path unchanged, because the proxy adds a path that the request has already.',
       expected: (path) => (mountPath !== '' && isServed(below(path) ?? '') ? below(path) : undefined),
     },
     {
-      message: 'requests come with a slash too many, so nothing answers them',
-      action: 'Let the proxy, or the client that builds the URL, write it as the discovery document has it.',
+      message: 'requests arrive with repeated slashes, so no route answers them',
+      action: 'Configure the proxy, or the client that builds the URL, to write the URL as the discovery document has it.',
       expected(path) {
         const plain = path.replace(/\/{2,}/g, '/');
         return plain !== path && isServed(plain) ? plain : undefined;
@@ -79,7 +79,7 @@ export function createProxyFaults({ issuer, mountPath, isRoute, logger }: ProxyF
       if (protocol === 'http:' && first(headers['x-forwarded-proto']) === 'https')
         logOnce(
           { came: 'https', expected: 'http', action: 'Set the option issuer to the https URL, because URLs and cookies follow it.' },
-          'requests come by https, and the issuer is an http URL, so browsers and clients are sent to http',
+          'requests arrive by https, and the issuer is an http URL, so the service sends browsers and clients to http',
         );
       const forwarded = first(headers['x-forwarded-host']);
       // If there is no header of a proxy, and no TLS, the browser itself wrote the host.
@@ -93,7 +93,7 @@ export function createProxyFaults({ issuer, mountPath, isRoute, logger }: ProxyF
             expected: ownHost,
             action: 'Use the host of the issuer in the browser, or set the option issuer to the host that browsers use.',
           },
-          'requests come for another host than the issuer has, so browsers and clients are sent to the host of the issuer',
+          'requests arrive for another host than the host of the issuer, so the service sends browsers and clients to the host of the issuer',
         );
     },
     notServed(res, url) {

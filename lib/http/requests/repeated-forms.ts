@@ -145,7 +145,7 @@ async function attempt<T>({ logger }: RepeatedFormsParts, ctx: Context, run: () 
   try {
     return await run();
   } catch (err) {
-    logger[isToldAlready(err) ? 'debug' : 'warn']({ err, requestId: requestIdOf(ctx) }, 'a form is answered without a record of it');
+    logger[isToldAlready(err) ? 'debug' : 'warn']({ err, requestId: requestIdOf(ctx) }, 'the service could not record a form');
     return undefined;
   }
 }

@@ -13,7 +13,7 @@ export function expectNothingInternal(text: string, secrets: readonly string[] =
 
 /** Nothing failed, and nothing that was logged, at whatever level, has one of the secrets. The log may say once that requests look as if a proxy changed them. */
 export function expectQuietLog({ logged, lines }: IdpInUse, secrets: readonly string[] = []): void {
-  expect(logged.filter(([, message]) => !String(message).startsWith('requests come'))).toEqual([]);
+  expect(logged.filter(([, message]) => !String(message).startsWith('requests arrive'))).toEqual([]);
   const text = JSON.stringify(lines, (_key, value) => (value instanceof Error ? `${value.stack} ${JSON.stringify(value)}` : value));
   for (const secret of secrets) expect(text).not.toContain(secret);
 }
