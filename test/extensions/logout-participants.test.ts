@@ -80,7 +80,7 @@ describe('a logout participant', () => {
     await agent.get(`${service.issuer}/watcher/me`);
     expect(here).toBeUndefined();
     // `unanswered` throws, and the page is there all the same.
-    expect(service.logged.filter(([, text]) => text !== 'logout participant failed')).toEqual([]);
+    expect(service.logged.filter(([, text]) => text !== 'a logout participant failed')).toEqual([]);
   });
 
   test('the page names it as long as it has not answered; the queue tries again', async () => {

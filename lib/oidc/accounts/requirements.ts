@@ -133,7 +133,7 @@ export const createIsComplete =
       return await deadline.within(meetsAll(offers.requirements(), account, signIn, lastingAsk(client)));
     } catch (error) {
       if (error instanceof IdpError) throw error;
-      logger.error({ err: error }, 'the requirements of a sign-in could not be judged');
+      logger.error({ err: error }, 'the service could not check the requirements of a sign-in');
       throw new UnavailableError('requirements_unavailable', {}, { cause: error });
     } finally {
       deadline.stop();

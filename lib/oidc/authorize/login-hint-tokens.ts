@@ -68,7 +68,7 @@ async function isVouchedFor({ directory, logger }: OidcParts, client: DirectoryC
   if (privileges.every(({ permissionId }) => permissionId !== undefined && holds(permissionId))) return true;
   logger.warn(
     { client: client.id, user: person.user.id },
-    'a login hint signs nobody in, because writers of the client did not hold what the user may do: an administrator who does must confirm the client',
+    'a login hint did not sign the user in, because a writer of the client did not hold the permissions of the user',
   );
   return false;
 }

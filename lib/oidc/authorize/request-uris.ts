@@ -66,7 +66,7 @@ export function createRequestUris({ directory, remote, logger }: OidcParts): Req
     try {
       return await read(uri);
     } catch (error) {
-      logger.info({ err: error, client: id }, 'request_uri could not be read');
+      logger.info({ err: error, client: id }, 'the service could not read a request_uri');
       return undefined;
     }
   }

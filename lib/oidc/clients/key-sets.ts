@@ -29,7 +29,7 @@ export function createClientKeySets(remote: RemoteDocuments, logger: Logger): Cl
         return read;
       } catch (error) {
         if (!known) throw error;
-        logger.info({ err: error, uri }, 'jwks_uri could not be read; the keys before hold');
+        logger.info({ err: error, uri }, 'the service could not read a jwks_uri, and keeps the previous keys');
         return { keys: known.keys, freshUntil: documents.failedUntil(uri) ?? nodeTime() + RETRY_MS };
       }
     },

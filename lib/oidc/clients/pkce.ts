@@ -56,7 +56,7 @@ export function checkResumed(ctx: KoaContextWithOIDC): void {
 }
 
 const UNPROTECTED =
-  'The client asked for a code with neither PKCE nor a nonce, so that a stolen code could be used in another browser (RFC 9700 section 2.1.1). Turn on PKCE (S256) in the application, then set requirePkce: true in the record of the client.';
+  'The client requested a code with neither PKCE nor a nonce, so a thief could use a stolen code in another browser (RFC 9700 section 2.1.1). Turn on PKCE (S256) in the application, then set requirePkce: true in the record of the client.';
 
 /**
  * Returns the setting that makes a challenge required; undefined if the request needs no challenge. The parameters of the request are final: a request

@@ -216,7 +216,10 @@ async function strengthen(
   const before = proofs?.oid === oid && proofs.loginTs === loginTs ? proofs.provenAt : {};
   const now = Math.floor(parts.now() / 1000);
   const provenAt = { ...before, ...Object.fromEntries(amr.map((each) => [each, now])) };
-  parts.logger.info({ requestId: requestIdOf(ctx), client: String(details.params.client_id), user: oid, amr }, 'sign-in strengthened');
+  parts.logger.info(
+    { requestId: requestIdOf(ctx), client: String(details.params.client_id), user: oid, amr },
+    'second factor added to the sign-in',
+  );
   return finish(steps, ctx, { proofs: { oid, loginTs, provenAt } satisfies LaterProofs });
 }
 

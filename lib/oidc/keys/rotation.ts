@@ -91,7 +91,7 @@ export function createRotatingKeys(options: RotatingKeysOptions): RotatingKeys {
       }
     },
     logger,
-    messages: { round: 'signing keys could not be read or rotated; another attempt follows' },
+    messages: { round: 'this node could not read or rotate signing keys, and retries' },
   });
 
   return {

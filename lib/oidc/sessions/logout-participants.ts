@@ -41,7 +41,7 @@ export function createAfterSignOut({ participants, logger }: Parts) {
     try {
       return await ask();
     } catch (error) {
-      logger.error({ err: error, extension }, 'logout participant failed');
+      logger.error({ err: error, extension }, 'a logout participant failed');
       return none;
     }
   }

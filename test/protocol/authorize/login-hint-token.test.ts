@@ -338,7 +338,7 @@ describe('Y5: a client with trustedLoginHint whose secret a client administrator
     // An earlier test ended the sign-ins of Bob, maybe in this second.
     passTime(2);
     expect(isIn(await hint('bob'))).toBe(true);
-    expect(JSON.stringify(service.logged)).toContain('a login hint signs nobody in');
+    expect(JSON.stringify(service.logged)).toContain('a login hint did not sign the user in');
     await service.idp.directory.clients.update('trusted', {}, undefined, true);
     expect(isIn(await hint('alice'))).toBe(true);
     expect(isIn(await hint('linked'))).toBe(true);

@@ -109,6 +109,6 @@ describe('keys that no oidc-provider can be made for', () => {
     expect(after.filter((kid) => before.includes(kid))).toEqual([]);
     const { tokens: later } = await obtainTokens(issuer, { scope: 'openid' });
     expect(after).toContain(kidOf(String(later.id_token)));
-    expect(logged.filter(([, text]) => text !== 'signing keys could not be read or rotated; another attempt follows')).toEqual([]);
+    expect(logged.filter(([, text]) => text !== 'this node could not read or rotate signing keys, and retries')).toEqual([]);
   });
 });
