@@ -51,7 +51,7 @@ export function createPasswordRules({ weak, leaked }: PasswordRulesOptions, logg
       // The message of the error could contain the password.
       logger.error(
         { option: `passwords.${rule}`, name: error instanceof Error ? error.name : typeof error },
-        'a password could not be judged',
+        'the service could not check a password, because a function of the host failed',
       );
       throw new IdpError('busy', { retryAfterSeconds: RETRY_SECONDS });
     }

@@ -43,7 +43,7 @@ export function createNationalIds({ rows, sealer, logger }: Parts): NationalIds 
       if (await keys.begin()) return;
       logger.warn(
         {},
-        'a key for national ids cannot be read, so these ids cannot be read, found or compared: add its secret to keys.encryption',
+        'a key for national ids is unreadable with the secrets in keys.encryption, so the service cannot read, find or compare these ids',
       );
     },
     forTenant(tid) {

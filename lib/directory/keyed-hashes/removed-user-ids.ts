@@ -34,7 +34,7 @@ export function createRemovedUserIds({ rows, sealer, logger }: Parts): RemovedUs
   return {
     async begin() {
       if (await keys.begin()) return;
-      logger.warn({}, 'a key for ids of removed users cannot be read, so these ids can be given again: add its secret to keys.encryption');
+      logger.warn({}, 'a key for ids of removed users is unreadable with the secrets in keys.encryption, so new users may get these ids');
     },
     async note(userId) {
       const [key] = await keys.forWriting();

@@ -53,7 +53,7 @@ class Completion implements KeyCompletion {
       leaseMs: LEASE_MS,
       run: (round) => this.#round(round),
       logger,
-      messages: { round: 'records could not get their keys; another attempt follows' },
+      messages: { round: 'the service could not add derived members to records, and retries' },
     });
   }
 
@@ -105,7 +105,7 @@ class Completion implements KeyCompletion {
     for (const id of duplicates) {
       if (this.#duplicates.has(id) || this.#duplicates.size >= REMEMBERED) continue;
       this.#duplicates.add(id);
-      this.#logger.warn({ person: id }, 'two users of a tenant have names that look the same; both can sign in; rename one of them');
+      this.#logger.warn({ person: id }, 'two users of a tenant have user names that look the same');
     }
   }
 }

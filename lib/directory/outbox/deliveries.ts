@@ -99,7 +99,7 @@ class Queue implements DeliveryQueue {
       run: (round) => this.#round(round),
       atOnce: CONCURRENCY,
       logger,
-      messages: { round: 'deliveries could not be read; another attempt follows', row: 'delivery could not be recorded' },
+      messages: { round: 'the service could not read deliveries, and retries', row: 'the service could not record a delivery' },
     });
     this.#work.start();
   }
@@ -200,7 +200,10 @@ class Queue implements DeliveryQueue {
     const problem = error instanceof Error ? error.message : String(error);
     const due = new Date(this.#now() + (wait ?? KEPT_WHEN_DEAD_MS));
     await this.#move({ ...delivery, state, problem, attempts: attempts + 1, due });
-    this.#logger.warn({ delivery: id, kind, problem }, state === 'dead' ? 'delivery given up' : 'delivery failed; another attempt follows');
+    this.#logger.warn(
+      { delivery: id, kind, problem },
+      state === 'dead' ? 'the service gave up a delivery' : 'a delivery failed, and the service retries',
+    );
   }
 
   /** Moves a delivery to the id of its due time. A crash during the move leaves two copies; the other order could lose the delivery. */

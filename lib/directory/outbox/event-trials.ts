@@ -50,7 +50,7 @@ export function createEventTrials({ records, listeners, issuer, logger, now, bac
   async function park({ id, eventId, type, subject }: EventRecord): Promise<void> {
     await records.update(id, (row) => ({ ...row, parkedAt: new Date(now()) }));
     if (parked.size < REMEMBERED) parked.add(id);
-    logger.error({ event: eventId, type, subject }, 'an event is parked, because a listener failed too often');
+    logger.error({ event: eventId, type, subject }, 'the service parked an event, because a listener failed too often');
   }
 
   return {

@@ -82,8 +82,8 @@ class Dispatcher implements Outbox {
       graceMs: GRACE_MS,
       logger: parts.logger,
       messages: {
-        round: 'events could not be dispatched; another attempt follows',
-        row: 'events of a record could not be dispatched; another attempt follows',
+        round: 'the service could not dispatch events, and retries',
+        row: 'the service could not dispatch the events of a record, and retries',
       },
     });
   }

@@ -69,8 +69,8 @@ class Removals implements TenantRemoval {
       run: (round) => this.#round(round),
       logger,
       messages: {
-        round: 'removed tenants could not be looked for',
-        row: 'what is kept of a removed tenant could not be removed; another attempt follows',
+        round: 'the service could not look for removed tenants, and retries',
+        row: 'the service could not remove the records of a removed tenant, and retries',
       },
     });
   }

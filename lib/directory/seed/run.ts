@@ -276,26 +276,23 @@ type RunLog = Readonly<Record<'made' | 'changed' | 'left' | 'gone' | 'unknown' |
 
 function tell({ made, changed, left, gone, unknown, unreadable, taken, moved, withheld }: RunLog, logger: Logger): void {
   if (made.length + changed.length > 0) logger.info({ made: made.length, changed: changed.length }, 'seed applied');
-  if (gone.length > 0) logger.info({ records: gone }, 'the seed names records that were taken away; they stay away');
-  if (left.length > 0) logger.info({ values: left }, 'the seed says something new of values that somebody else changed; they are left');
-  if (unreadable.length > 0) logger.warn({ records: unreadable }, 'the seed names records that cannot be read; they are left');
+  if (gone.length > 0) logger.info({ records: gone }, 'the seed did not create records that were removed before');
+  if (left.length > 0) logger.info({ values: left }, 'the seed did not change values that somebody else had changed');
+  if (unreadable.length > 0) logger.warn({ records: unreadable }, 'the seed did not change unreadable records');
   if (moved.length > 0)
-    logger.warn(
-      { records: moved },
-      'somebody else made records with ids that the seed derives from names; the records of the seed get other ids',
-    );
+    logger.warn({ records: moved }, 'records of the seed got other ids, because somebody else had created records with the derived ids');
   if (taken.length > 0)
     logger.warn(
       { records: taken },
-      'the seed names records whose id, name or scope another record has; they are not made or not changed. Remove or rename the other record',
+      'The seed did not create or change records, because other records have the id, name or scope. Remove or rename the other records.',
     );
   if (withheld.length > 0)
     logger.warn(
       { values: withheld },
-      'the seed gives no privileges to records that somebody else made, to clients with secrets or metadata of others, or to groups with members of others, and no members to groups that somebody else made. An administrator may give them',
+      'The seed gave no privileges to records that somebody else created, to clients with secrets or metadata of somebody else, or to groups with members of somebody else. The seed gave no members to groups that somebody else created. An administrator may give these privileges and members.',
     );
   if (unknown.length > 0) {
-    logger.warn({ records: unknown }, 'the seed names records that were perhaps taken away before seeds kept account; they are not made');
+    logger.warn({ records: unknown }, 'the seed did not create records that may have been removed before the seed had a ledger');
   }
 }
 

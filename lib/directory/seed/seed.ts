@@ -42,8 +42,7 @@ export async function applySeed(
   if (written === undefined) return;
   const { seed, warnings, problems } = understoodClients(written, (metadata) => given.clients.understood(metadata));
   if (problems.length > 0) throw new ConfigError('invalid_options', problems);
-  if (warnings.length > 0)
-    logger.warn({ warnings }, 'parts of client metadata in the seed are left out or read otherwise; correct them in the seed');
+  if (warnings.length > 0) logger.warn({ warnings }, 'the service ignored or reinterpreted parts of client metadata in the seed');
   const directory = given.as({ actor: 'seed' });
   const ids = seedIds(directory.issuer);
   const { tenants = [], permissions = [], clients = [], apiResources = [], mode = 'update' } = seed;

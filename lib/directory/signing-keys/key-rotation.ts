@@ -212,7 +212,10 @@ class Rotation implements KeyRotation {
     const left = row.keys.map(({ kid }) => kid).filter((kid) => !keys.some(({ key }) => key.kid === kid));
     for (const kid of left) {
       if (!this.#unreadable.includes(kid))
-        this.#parts.logger.error({ collection: 'signingKeys', id: kid }, 'a signing key cannot be read, so it is left out');
+        this.#parts.logger.error(
+          { collection: 'signingKeys', id: kid },
+          'a signing key is unreadable with the secrets in keys.encryption, so the service ignores it',
+        );
     }
     this.#unreadable = left;
     return keys;

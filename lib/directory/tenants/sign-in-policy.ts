@@ -78,7 +78,8 @@ export function createPolicyWatch(
         if (tenants.length < PAGE) break;
       }
       for (const { tid } of unmetTenants) unmet.set(tid, nodeTime());
-      if (unmetTenants.length > 0) logger.warn({ tenants: unmetTenants }, 'tenants sign nobody in, because nothing meets their policy');
+      if (unmetTenants.length > 0)
+        logger.warn({ tenants: unmetTenants }, 'nobody can sign in to these tenants, because no sign-in method meets their policy');
     },
 
     wanted(tenant, reason) {
@@ -89,7 +90,7 @@ export function createPolicyWatch(
       }
       if (nodeTime() - (unmet.get(tenant.id) ?? 0) < LOG_INTERVAL_MS) return;
       unmet.set(tenant.id, nodeTime());
-      logger.warn({ tid: tenant.id, reason }, 'sign-in refused, because nothing meets the policy of the tenant');
+      logger.warn({ tid: tenant.id, reason }, 'sign-in refused, because no sign-in method meets the policy of the tenant');
     },
 
     offers: (method, tid) => means.offers(method, tid),

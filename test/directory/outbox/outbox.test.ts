@@ -102,7 +102,7 @@ describe('outbox (design §8)', () => {
     const [parked] = directory.problems();
     expect(directory.problems()).toEqual([{ code: 'event_parked', collection: 'events', id: expect.any(String) }]);
     expect(await t.store.collection('events').get(parked!.id)).toMatchObject({ parkedAt: expect.any(Date), subject: personId });
-    expect(logged.filter(([, message]) => message === 'an event is parked, because a listener failed too often')).toHaveLength(1);
+    expect(logged.filter(([, message]) => message === 'the service parked an event, because a listener failed too often')).toHaveLength(1);
   });
 
   test('what a node told and could not remove another tells again; a listener that hangs holds up no other record', async () => {

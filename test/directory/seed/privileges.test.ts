@@ -40,7 +40,7 @@ test('T3-SEED-GROUP: a group that an administrator made gets no privilege and no
   expect((await groupNamed(directory))?.permissionIds).toEqual(['orders.view']);
   expect(await groupsOf(directory)).toEqual([]);
   expect(said).toContain(`groups:${ids.group(tid, { name: 'Operators' })} permission ${PRIVILEGE}`);
-  expect(said).toContain('somebody else made');
+  expect(said).toContain('somebody else created');
   // A start with the same seed changes nothing.
   await apply(directory, release([PRIVILEGE, 'orders.view'], ['Operators']));
   expect([(await groupNamed(directory))?.id, (await groupNamed(directory))?.permissionIds]).toEqual([id, ['orders.view']]);
@@ -114,7 +114,7 @@ test('a user that an administrator made gets no privileged group of the seed, an
   ];
   const said = await apply(directory, release([], [], groups), release([], ['Operators', 'Staff'], groups));
   expect(await groupsOf(directory)).toEqual([(await groupNamed(directory, 'Staff'))?.id]);
-  expect(said).toContain('no privileges to records that somebody else made');
+  expect(said).toContain('no privileges to records that somebody else created');
 });
 
 test.each(['the user', 'the person'] as const)(

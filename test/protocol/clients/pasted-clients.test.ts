@@ -225,7 +225,9 @@ describe('a seed', () => {
       redirect_uris: ['https://rp.test/cb'],
       jwks: { keys: [good] },
     });
-    const line = seeded.lines.find(({ message }) => message.startsWith('parts of client metadata in the seed'));
+    const line = seeded.lines.find(({ message }) =>
+      message.startsWith('the service ignored or reinterpreted parts of client metadata in the seed'),
+    );
     expect(line?.fields).toMatchObject({
       warnings: [
         { path: expect.stringMatching(/^seed\.clients\[\d+\]\.metadata\.redirectUris$/) },
