@@ -30,7 +30,12 @@ export function createClaimFailureHandler(logger: Logger): ClaimFailureHandler {
     if (now < (silentUntil.get(kind) ?? 0)) return;
     if (silentUntil.size >= MOST) silentUntil.clear();
     silentUntil.set(kind, now + LOG_INTERVAL_MS);
-    logger.warn({ err, claimSet: set.name, claims }, set.onError === 'fail' ? 'claims failed a request' : 'claims left out');
+    logger.warn(
+      { err, claimSet: set.name, claims },
+      set.onError === 'fail'
+        ? 'the service refused a request, because claims could not be loaded'
+        : 'the service left out claims that could not be loaded',
+    );
   };
   return (set, claims, error, subject) => {
     const names = claims.map(({ name }) => name);

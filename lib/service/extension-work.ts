@@ -160,7 +160,7 @@ async function problemsOf({ name, health }: Extension, context: ExtensionContext
     const problems = await withTimeLimit(HEALTH_MS, () => health(context));
     return problems.map(({ code, id = '' }) => ({ code, collection: name, id }));
   } catch (err) {
-    logger.error({ err, extension: name }, 'an extension could not tell its health');
+    logger.error({ err, extension: name }, 'an extension could not report its health');
     return [{ code: 'extension_unwell', collection: name, id: '' }];
   }
 }
@@ -191,8 +191,8 @@ function roundsOf(job: Job, { artifacts, node, logger }: ExtensionWorkParts): Ro
     graceMs: GRACE_MS,
     logger,
     messages: {
-      round: 'a job failed; its next round comes all the same',
-      row: 'a job failed for a record; another attempt follows',
+      round: 'a job failed, and runs again at its next interval',
+      row: 'a job failed for a record, and is retried',
     },
     fields: { job: name },
   });

@@ -25,7 +25,8 @@ export function createMail({ options, write, limit, most, brandingOf, logger }: 
     async send(letter) {
       const { to, kind, tid, clientId } = letter;
       // A stored address may be older than the rule. If this check were missing, the delivery would be retried in vain.
-      if (!isEmailAddress(to)) return logger.warn({ kind, tid }, 'a mail was not sent, because the record has no valid e-mail address');
+      if (!isEmailAddress(to))
+        return logger.warn({ kind, tid }, 'the service did not send a mail, because the record has no valid e-mail address');
       const counted = await limit.attempt(comparedAddress(to));
       if (counted.isOver) {
         await counted.giveBack();
@@ -36,7 +37,7 @@ export function createMail({ options, write, limit, most, brandingOf, logger }: 
         await withTimeLimit(TIMEOUT_MS, () => options.send(message));
       } catch (err) {
         await counted.giveBack();
-        logger.warn({ err, kind, tid }, 'the host did not take a mail; another attempt follows');
+        logger.warn({ err, kind, tid }, 'the host failed to send a mail, and the service retries');
         // The queue stores this message, and the host's own error may contain personal data.
         throw new Error('the host did not take the mail');
       }

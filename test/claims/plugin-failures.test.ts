@@ -161,7 +161,12 @@ describe('an error', () => {
   test('is logged once a minute at most, and says what failed, without personal data', async () => {
     const resolver = resolverOf(failing('omit', 'load'));
     for (let request = 0; request < 3; request++) await resolver.resolve(subject, hr, 'userinfo');
-    expect(warn.mock.calls).toEqual([[{ err: expect.any(Error), claimSet: 'failing', claims: ['first', 'second'] }, 'claims left out']]);
+    expect(warn.mock.calls).toEqual([
+      [
+        { err: expect.any(Error), claimSet: 'failing', claims: ['first', 'second'] },
+        'the service left out claims that could not be loaded',
+      ],
+    ]);
     const err = warn.mock.calls[0]?.[0].err;
     expect(String(err)).toBe('RangeError: … has no cost centre');
     expect(err?.stack).toContain('plugin-failures.test');
@@ -188,8 +193,8 @@ describe('an error', () => {
       await fails();
     }
     expect(warn.mock.calls.map(([{ err }, message]) => [err.message, message])).toEqual([
-      ['first kind', 'claims failed a request'],
-      ['second kind', 'claims failed a request'],
+      ['first kind', 'the service refused a request, because claims could not be loaded'],
+      ['second kind', 'the service refused a request, because claims could not be loaded'],
     ]);
     expect(warn.mock.calls[0]?.[0].err.cause.message).toBe('{"…": "…"} is unexpected');
   });
@@ -224,7 +229,7 @@ describe('a value of the wrong type at run time', () => {
     expect(await resolverOf(set).resolve(subject, hr, 'userinfo')).toEqual({ right: 'right' });
     expect(warn).toHaveBeenCalledWith(
       { err: expect.objectContaining({ message: `the value of 'wrong' is not of type '${type}'` }), claimSet: 'wrong', claims: ['wrong'] },
-      'claims left out',
+      'the service left out claims that could not be loaded',
     );
   });
 });

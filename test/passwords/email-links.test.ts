@@ -222,6 +222,6 @@ describe('PG-MAILPENDING the former address is told when a change is asked for, 
 
 test('design §6: nothing here was an error of the service but the mail that the host refused', () => {
   expect(new Set(service.logged.map(([, message]) => message))).toEqual(
-    new Set(['the host did not take a mail; another attempt follows', 'delivery failed; another attempt follows']),
+    new Set(['the host failed to send a mail, and the service retries', 'a delivery failed, and the service retries']),
   );
 });
