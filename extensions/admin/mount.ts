@@ -134,8 +134,7 @@ function createCarried({ service: { logger } }: ExtensionContext): Carried {
     forget(path, readable.page);
     const unknown = readable.leftOut.filter((row) => logged.get(keyOf(path, row.id)) !== row.path && logged.size < REMEMBERED);
     for (const row of unknown) logged.set(keyOf(path, row.id), row.path);
-    if (unknown.length > 0)
-      logger.error({ path, unreadable: unknown }, 'a list leaves out records that it cannot carry: change or remove them');
+    if (unknown.length > 0) logger.error({ path, unreadable: unknown }, 'a list left out records that do not match its schema');
     return readable.page;
   };
 }

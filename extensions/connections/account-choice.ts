@@ -109,7 +109,7 @@ export class AccountChoice {
     });
     if (target !== undefined) return redirectByGet(ctx, target);
     const fields = { requestId: http.requestId(ctx), connection: connection.id, client: interaction.client.id };
-    service.logger.info({ ...fields, reason: 'the account takes no such sign-in' }, REFUSED);
+    service.logger.info({ ...fields, reason: 'the account does not accept this sign-in' }, REFUSED);
     await this.#pages.refused(ctx, interaction, connection, 'wrongTenant');
   }
 

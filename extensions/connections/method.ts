@@ -53,7 +53,7 @@ export function createMethod(context: ExtensionContext, lookup: ConnectionLookup
     const refused = (reason: string, err?: unknown) =>
       logger.warn(
         { err, requestId: requestId(ctx), connection: connection.id, client: interaction.client.id, reason },
-        'sign-in not begun',
+        'a sign-in by a connection could not begin',
       );
     if (!fits(connection, interaction)) {
       refused('the connection is of another tenant');

@@ -148,7 +148,7 @@ class WebhookSender implements Sender {
     const query = { limit: 1, ...(tid === records.ofInstance ? {} : { tid }), ...(types ? { types } : {}) };
     const page = await directory.eventFeed.read({ ...query, after: from }).catch((error: unknown) => {
       if (!IdpError.is(error, 'cursor_expired')) throw error;
-      service.logger.warn({ webhook: id, after: from }, 'a webhook missed events that were removed; it goes on with the oldest');
+      service.logger.warn({ webhook: id, after: from }, 'a webhook missed removed events, and continues with the oldest event');
       return directory.eventFeed.read(query);
     });
     return { ...(page.events[0] && { event: page.events[0] }), upTo: page.next };
@@ -165,7 +165,10 @@ class WebhookSender implements Sender {
     const failing = { failingSince: position.failingSince ?? new Date(failedAt).toISOString(), problem, failedVersion: webhook.version };
     if (failedAt - Date.parse(failing.failingSince) >= FAILING_MS) return void (await this.#disable(webhook, position, 'failing'));
     const wait = retryAfterMs(attempts);
-    logger.warn({ webhook: webhook.id, event: event.id, problem }, wait === undefined ? 'event given up' : 'event not delivered');
+    logger.warn(
+      { webhook: webhook.id, event: event.id, problem },
+      wait === undefined ? 'the service gave up an event of a webhook' : 'the service could not deliver an event to a webhook, and retries',
+    );
     if (wait !== undefined) {
       const nextAttemptAt = new Date(failedAt + wait).toISOString();
       await this.#move(webhook, position, { ...failing, after, attempts: attempts + 1, nextAttemptAt });
@@ -214,7 +217,7 @@ class WebhookSender implements Sender {
     );
     if (!isOff) return;
     await this.#move(tried, position, { after: position.after, attempts: 0 });
-    service.logger.warn({ webhook: id, reason }, 'a webhook was switched off');
+    service.logger.warn({ webhook: id, reason }, 'the service disabled a webhook');
   }
 
   async #positionOf({ id, tid, from }: WebhookRow): Promise<PositionRow> {

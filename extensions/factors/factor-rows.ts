@@ -179,7 +179,7 @@ export class FactorRows {
       this.#useless.add(row.id);
       this.#context.service.logger.error(
         { factor: row.id },
-        'a factor does not fit its user, or its secret cannot be opened: it counts as a factor that nobody can prove. Fix it in the store, or remove it',
+        'A second factor does not match its user, or the secret of the factor is unreadable, so nobody can prove the factor. Fix the factor in the store, or remove the factor.',
       );
     }
     return isSound;

@@ -35,7 +35,7 @@ export function jobs(context: ExtensionContext, lifecycle: Lifecycle): readonly 
       const end = await lifecycle.endOf(row);
       if (end !== undefined) await lifecycle.end(row.tid, row.id, end);
     } catch (err) {
-      logger.error({ err, impersonation: row.id }, 'an impersonation could not be ended; another attempt follows');
+      logger.error({ err, impersonation: row.id }, 'the service could not end an impersonation, and retries');
     }
   }
 

@@ -166,7 +166,7 @@ async function link(ctx: Context, { one, other, vouchedBy }: Both, { context, ba
     if (IdpError.is(error, 'link_chain', 'link_self', 'already_linked', 'not_found')) return pages.refused(ctx, other, 'families');
     throw error;
   }
-  logger.info({ requestId: requestId(ctx), child: idOf(child), parent: idOf(parent) }, 'accounts linked by their person');
+  logger.info({ requestId: requestId(ctx), child: idOf(child), parent: idOf(parent) }, 'a user linked two accounts');
   redirectByGet(ctx, `${base}?done=linked`);
 }
 
@@ -202,7 +202,7 @@ function unlinkRoutes(router: ExtensionRouter, { context, path, base, pages, own
       const asPerson = directory.as(attributionOf(here, requestId(ctx)));
       const { parentUserId = '' } = child.person.user;
       await asPerson.forTenant(child.tenant.id).linking.unlink(idOf(child), parentUserId).catch(IdpError.unless('not_linked'));
-      logger.info({ requestId: requestId(ctx), child: idOf(child), parent: parentUserId }, 'link of accounts ended by their person');
+      logger.info({ requestId: requestId(ctx), child: idOf(child), parent: parentUserId }, 'a user ended an account link');
       redirectByGet(ctx, `${base}?done=unlinked`);
     },
   });

@@ -82,7 +82,7 @@ export function emailLinkRoutes(router: ExtensionRouter, context: ExtensionConte
         if (IdpError.is(error, 'proof_over')) return 'over';
         throw error;
       }
-      logger.info({ requestId: requestId(ctx), user: ref.id, tenant: tenant.id }, 'e-mail address proven');
+      logger.info({ requestId: requestId(ctx), user: ref.id, tenant: tenant.id }, 'a user verified an e-mail address');
       return 'used';
     },
     usedHere: {
@@ -142,7 +142,7 @@ export function stopLinkRoutes(router: ExtensionRouter, context: ExtensionContex
     },
     async take(ctx, { ref, tenant }) {
       await emailProofs.stop(ref);
-      logger.info({ requestId: requestId(ctx), user: ref.id, tenant: tenant.id }, 'change of an e-mail address stopped');
+      logger.info({ requestId: requestId(ctx), user: ref.id, tenant: tenant.id }, 'a user stopped a change of an e-mail address');
       return 'used';
     },
     async over(ctx, opened) {

@@ -26,7 +26,7 @@ export function createResets(context: ExtensionContext, throttle: Throttle) {
     for (const oid of new Set(accounts.map(ownerOf))) {
       const attempt = new Attempt();
       if (await throttle.isTooMany(attempt, oid)) {
-        logger.info({ user: oid }, 'reset of a password not sent, because there were too many');
+        logger.info({ user: oid }, 'the service sent no password reset, because the user had too many');
         continue;
       }
       const due: DueReset = { oid, requestId, mailing: randomUUID(), clientId, uid, ...present({ locale }) };
@@ -44,7 +44,7 @@ export function createResets(context: ExtensionContext, throttle: Throttle) {
       if (due === 'unconfirmed')
         logger.warn(
           { user: oid },
-          'reset of a password not sent, because the administrator who wrote the address does not hold the permissions of the user; an administrator who holds them confirms the address or sends a reset',
+          'the service sent no password reset, because the administrator who wrote the address does not hold the permissions of the user',
         );
       else if (due) await mail.send((request.by ? sentResetLetter : resetLetter)(due, locale));
     };

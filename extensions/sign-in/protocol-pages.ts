@@ -33,7 +33,10 @@ export function createShowPage(context: ExtensionContext): ShowPage {
       await show(ctx, context, viewOf(page, context.service.production), { client, reference });
     } catch (error) {
       if (!failures.has(page.page)) throw error;
-      context.service.logger.error({ err: error, reference, page: page.page }, 'page shown without its client');
+      context.service.logger.error(
+        { err: error, reference, page: page.page },
+        'the service showed a page without the name and look of the client',
+      );
       await show(ctx, context, page.page === 'error' ? { page: 'error', code: page.error } : { page: page.page as 'expired' }, {
         reference,
       });

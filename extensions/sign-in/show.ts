@@ -103,7 +103,7 @@ async function impersonationIn(
     return { actor: accountName(actor.person), user: accountName(account.person), ...present({ endAt }) };
   } catch (err) {
     // The page may be about the failure itself, so it is shown without the impersonation.
-    logger.warn({ err }, 'page shown without who acts as whom');
+    logger.warn({ err }, 'the service showed a page without the name of the impersonator');
     return undefined;
   }
 }

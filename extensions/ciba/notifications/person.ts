@@ -45,7 +45,7 @@ export const createNotify =
       const notification = notificationOf(found, url(requestPath(context.service, found.request.id)));
       await withTimeLimit(TIMEOUT_MS, (signal) => notify(notification, signal));
     } catch (err) {
-      logger.warn({ err, clientId, tid }, 'the host did not take a request to sign in; another attempt follows');
+      logger.warn({ err, clientId, tid }, 'the host failed to notify a user of an authentication request, and the service retries');
       // The queue stores this text, and the host's own error text may contain personal data.
       throw new Error('the host did not take the request');
     }

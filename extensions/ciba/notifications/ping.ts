@@ -34,5 +34,5 @@ export const createPing =
     });
     if (status >= 200 && status < 300) return;
     if (!isFinal(status)) throw new Error(`the client answered ${status}`);
-    logger.warn({ client: request.clientId, status }, 'a client refuses to be notified of its authentication request');
+    logger.warn({ client: request.clientId, status }, 'a client rejected the notification of its authentication request');
   };

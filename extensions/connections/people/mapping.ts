@@ -135,7 +135,7 @@ export async function groupsFor(
   if (refused.length > 0)
     logger.warn(
       { connection: connection.id, tenant: tid, groups: refused },
-      'a connection does not give groups whose permissions the writer of its mapping, or of the identity, did not hold; somebody who holds them confirms',
+      'a connection did not give a user groups, because the writer of the mapping or identity did not hold the permissions of the groups',
     );
   const others = before.filter((id) => existing.has(id) && !mapped.values.some(({ groupId }) => groupId === id));
   return [...new Set([...others, ...given])];
@@ -179,6 +179,9 @@ export async function updatePerson(
       });
   } catch (err) {
     // A failed update does not prevent the sign-in.
-    logger.warn({ err, connection: connectionId, user: person.user.id }, 'what a provider says of a user could not be kept');
+    logger.warn(
+      { err, connection: connectionId, user: person.user.id },
+      'the service could not update a user from the claims of a provider',
+    );
   }
 }

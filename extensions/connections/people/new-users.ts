@@ -88,13 +88,13 @@ export class NewUsers {
       const other = this.#otherNameOf(connection, subject);
       logger.warn(
         { connection: id, tenant: tid, userName, given: other },
-        'an account that is not of this identity has the user name that is made of the subject, so the new user gets another one; if both accounts are of one person, record the identity for the older account and remove the new user, else rename the new user',
+        'a new user of a connection got another user name, because an account without this identity has the user name that the service derived from the subject',
       );
       return create(other);
     });
     const reason = isSent
       ? ''
-      : '; the provider sent no usable user name, so it is made of the subject; map userName to a claim that the provider sends, or rename the user';
+      : '. The provider sent no usable user name, so the service derived the user name from the subject. Map userName to a claim that the provider sends, or rename the user.';
     logger.info({ connection: id, tenant: tid, person: person.id }, `user created by a connection${reason}`);
   }
 

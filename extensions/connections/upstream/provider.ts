@@ -156,15 +156,12 @@ export class Providers {
     } = this.#context;
     if (isDeepStrictEqual(warnings, before)) return;
     if (warnings.length > 0)
-      logger.warn(
-        { connection: id, warnings },
-        'parts of the discovery document of a provider are left out; the provider has to correct them',
-      );
+      logger.warn({ connection: id, warnings }, 'the service ignored invalid parts of the discovery document of a provider');
     const next = ({ warnings: _, ...row }: Connection) =>
       ({ ...row, ...(warnings.length > 0 && { warnings: [...warnings] }) }) as Connection;
     void collection(connections, tid)
       .update(id, (row) => (isDeepStrictEqual(row.warnings ?? [], warnings) ? row : next(row)))
-      .catch((err: unknown) => logger.info({ err, connection: id }, 'the warnings of a connection could not be kept'));
+      .catch((err: unknown) => logger.info({ err, connection: id }, 'the service could not store the warnings of a connection'));
   }
 
   async #authOf(client: OpenidClient, connection: Connection) {

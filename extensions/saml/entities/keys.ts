@@ -97,11 +97,14 @@ class StoredKeys implements SamlKeys {
     const { logger } = this.#service;
     const ring = await unlessUnreadable(this.#stored());
     if (!ring) {
-      logger.error({ collection: 'saml.keys', id: RING }, 'the SAML signing keys are not of their form: fix the row in the store');
+      logger.error({ collection: 'saml.keys', id: RING }, 'the row of the SAML signing keys is malformed');
       return;
     }
     for (const { id } of ring.keys.filter((key) => !this.#isReadable(key)))
-      logger.error({ collection: 'saml.keys', id }, 'a SAML signing key cannot be read: was its secret removed from keys.encryption?');
+      logger.error(
+        { collection: 'saml.keys', id },
+        'a SAML signing key is unreadable with the secrets in keys.encryption, so the service cannot sign with it',
+      );
     const isStale = (key: StoredKey) => !this.#seal.isCurrent(key.sealed) && this.#isReadable(key);
     if (!ring.keys.some(isStale)) return;
     const resealed = (key: StoredKey): StoredKey => (isStale(key) ? { ...key, sealed: this.#seal.seal(key.id, this.#open(key)) } : key);

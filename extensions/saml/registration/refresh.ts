@@ -71,7 +71,7 @@ class Refresh implements ServiceProviderRefresh {
     const request = { timeoutMs: TIMEOUT_MS, maxBytes: MOST_BYTES, headers: { accept: ACCEPT }, allowLoopback: !service.production };
     const answer = await http.fetch(url, request).catch((err: unknown) => {
       // Only the log gets the reason. In the answer, reasons would map the network of the service.
-      service.logger.warn({ err, host: new URL(url).host }, 'SAML metadata could not be fetched');
+      service.logger.warn({ err, host: new URL(url).host }, 'the service could not fetch SAML metadata');
       throw errors('metadata_unavailable', { path, expected: 'a URL that answers' });
     });
     if (answer.status !== 200) throw errors('metadata_unavailable', { path, expected: `a URL that answers 200, not ${answer.status}` });
@@ -110,7 +110,7 @@ class Refresh implements ServiceProviderRefresh {
       if (signal.aborted) return;
       await attempt(row, async () => {
         await this.now(row).catch((err: unknown) =>
-          service.logger.warn({ err, serviceProvider: row.id }, 'SAML metadata could not be refreshed'),
+          service.logger.warn({ err, serviceProvider: row.id }, 'the service could not refresh SAML metadata'),
         );
       });
     }
@@ -119,10 +119,7 @@ class Refresh implements ServiceProviderRefresh {
   /** Logs the parts that are left out, unless the last refresh left out the same parts. */
   #logWarnings({ id, source }: ServiceProvider, { warnings }: ServiceProviderDescription): void {
     if (warnings.length === 0 || isDeepStrictEqual(warnings, source?.warnings)) return;
-    this.#context.service.logger.warn(
-      { serviceProvider: id, warnings },
-      'parts of SAML metadata are wrong and left out; the service provider has to correct them',
-    );
+    this.#context.service.logger.warn({ serviceProvider: id, warnings }, 'the service ignored invalid parts of SAML metadata');
   }
 
   #failed(current: ServiceProvider, error: IdpError): ServiceProvider {

@@ -157,7 +157,7 @@ test('M17: a person whose user is gone is named by the list of users, by the log
   expect(users.json.unreadable).toEqual([{ id: row.id, path: expect.any(String) }]);
   await admin(`/tenants/${tid}/users`);
   const said = service.logged.filter(
-    ([fields, message]) => message.startsWith('a list leaves out') && JSON.stringify(fields).includes(row.id),
+    ([fields, message]) => message.startsWith('a list left out') && JSON.stringify(fields).includes(row.id),
   );
   expect(said).toHaveLength(1);
   const persons = await admin(`/tenants/${tid}/persons`);

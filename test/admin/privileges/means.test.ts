@@ -93,7 +93,7 @@ const address = async (writer: AdminClient, { tid, personId, userId }: Member, e
 const persons = () => store.collection<Person>('persons');
 const resetsTo = (email: string) => captured.mails.filter(({ to, kind }) => to === email && kind === 'password-reset');
 const refusals = (userId: string) =>
-  service.lines.filter(({ fields, message }) => fields.user === userId && message.startsWith('reset of a password not sent'));
+  service.lines.filter(({ fields, message }) => fields.user === userId && message.startsWith('the service sent no password reset'));
 /** Asks for a link by “Forgotten password?”, and uses the link if one comes. */
 const forgotten = (target: Member, email: string) => async (): Promise<{ readonly title: string; readonly isIn: boolean }> => {
   const [mails, lines] = [resetsTo(email).length, refusals(target.userId).length];

@@ -100,7 +100,7 @@ describe('ciba.notify', () => {
     const { request } = await ask(me);
     await toldOf(request.id, 2);
     expect((await asking.requests.read(request.id))?.state).toBe('pending');
-    expect(service.lines.some((line) => JSON.stringify(line).includes('did not take a request to sign in'))).toBe(true);
+    expect(service.lines.some((line) => JSON.stringify(line).includes('failed to notify a user of an authentication request'))).toBe(true);
   });
 
   test('a request that was answered is not told of any more', async () => {

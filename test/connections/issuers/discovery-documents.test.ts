@@ -60,7 +60,7 @@ describe.each(optional)('a wrong %s is left out, with a warning in the log and i
     const { id, ended } = await signIn({ [name]: value });
     expect(membersOf(ended)).toHaveProperty('code');
     const warnings = [{ path: `/${name}`, reason: 'It is left out, because it is not an https URL.' }];
-    expect(lineOf(id, 'parts of the discovery document')?.fields).toMatchObject({ warnings });
+    expect(lineOf(id, 'the service ignored invalid parts of the discovery document')?.fields).toMatchObject({ warnings });
     expect((await root(path(id))).json).toMatchObject({ id, warnings });
   });
 });
@@ -85,7 +85,7 @@ describe.each(required)('a wrong %s is refused, and the log says which it is', (
   test.each([undefined, ...wrong].map((value) => [value] as const))('%j', async (value) => {
     const { id, ended } = await signIn({ [name]: value });
     expect([ended.status, titleOf(ended)]).toEqual([400, expect.any(String)]);
-    expect(lineOf(id, 'sign-in not begun')?.fields.reason).toContain(`has no https URL as ${name}`);
+    expect(lineOf(id, 'a sign-in by a connection could not begin')?.fields.reason).toContain(`has no https URL as ${name}`);
   });
 });
 
@@ -94,5 +94,7 @@ test('a pushed authorization request that the provider requires needs its addres
     require_pushed_authorization_requests: true,
     pushed_authorization_request_endpoint: 'http://provider.example/x',
   });
-  expect(lineOf(id, 'sign-in not begun')?.fields.reason).toContain('has no https URL as pushed_authorization_request_endpoint');
+  expect(lineOf(id, 'a sign-in by a connection could not begin')?.fields.reason).toContain(
+    'has no https URL as pushed_authorization_request_endpoint',
+  );
 });

@@ -35,7 +35,7 @@ afterAll(() => {
 test.each(Object.keys(spelled))('%s', async (id) => {
   const agent = new Agent();
   await agent.follow(await agent.get(authorizeUrl(service.issuer, { ...pkce, acr_values: `idp:${id}` })));
-  const line = service.lines.findLast(({ message }) => message === 'sign-in not begun');
+  const line = service.lines.findLast(({ message }) => message === 'a sign-in by a connection could not begin');
   const found = spelled[id]?.(`${origin}/${id}`);
   const shown = found === undefined ? 'nothing' : JSON.stringify(found).replace('\u2028', '\\u2028');
   if (id === 'none') expect(line?.fields.reason).toContain('discovery document cannot be used');

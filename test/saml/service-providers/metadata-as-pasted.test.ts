@@ -142,7 +142,8 @@ describe('a document at a URL', () => {
     const { at: path, entityId } = nextProvider();
     documents[path] = plain({ entityId });
     const { json } = await registerAt(path);
-    const told = () => ofUrls.logged.filter(([, message]) => String(message).startsWith('parts of SAML metadata are wrong'));
+    const told = () =>
+      ofUrls.logged.filter(([, message]) => String(message).startsWith('the service ignored invalid parts of SAML metadata'));
     documents[path] = plain({ entityId, inside: acs('index="5" Location="http://sp.example/b"') });
     const warnings = [{ path: `${at}/AssertionConsumerService[0]/@Location`, reason: expect.stringMatching(/https/) }];
     for (const _ of [1, 2, 3]) expect((await refresh(json.id)).json.warnings).toEqual(warnings);
