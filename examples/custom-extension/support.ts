@@ -77,7 +77,7 @@ export const support = (group: string): Extension => ({
       const act = { oid: id, sub: parentUserId, tid: actor.tenant.id };
       const oid = target.person.user.id;
       // The impersonation is logged before a token exists.
-      logger.info({ actor: id, user: oid, reason, client: interaction.client.id }, 'support signs in as a user');
+      logger.info({ actor: id, user: oid, reason, client: interaction.client.id }, 'a support agent impersonates a user');
       const next = await signIn.interactions.signIn(ctx, interaction, {
         oid,
         amr: ['pwd', 'imp'],

@@ -108,11 +108,11 @@ export const upstream = (provider: Provider): Extension => ({
         const heldTo = isClaimed(account, identity) ? { heldTo: account.tenant.id } : {};
         const signIn = { oid: account.person.user.id, amr: ['external'], idp: IDP, used: subject, ...heldTo, proof };
         const target = await interactions.signIn(ctx, interaction, signIn);
-        if (target === undefined) throw new Error('the account takes no such sign-in');
+        if (target === undefined) throw new Error('the account does not accept this sign-in');
         ctx.status = 303;
         ctx.redirect(target);
       } catch (err) {
-        logger.info({ err }, 'sign-in at the partner failed');
+        logger.info({ err }, 'the sign-in at the partner failed');
         const parts = [{ part: 'link', text: 'upstream.again', href: again }] as const;
         await view(ctx, { interaction, title: 'upstream.failed', status: 400, parts });
       }
