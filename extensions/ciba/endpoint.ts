@@ -19,7 +19,7 @@ import { GRANT_TYPE, mayAsk, type Requests } from './requests/requests.js';
 /** The answer to every hint without a usable account: none, several, an account of another tenant, a disabled user. */
 const unknownUser: GrantRefusal = {
   error: 'unknown_user_id',
-  description: 'no user was found by the hint: send another hint, or check it with the user',
+  description: 'No user was found by the hint. Send another hint, or check it with the user.',
 };
 
 const isPing = ({ metadata }: Client): boolean => metadata.backchannel_token_delivery_mode === 'ping';
@@ -75,7 +75,7 @@ export function createEndpoint(
       if (!start)
         return {
           error: 'access_denied',
-          description: 'the user has too many requests, or a newer request replaced this one: try again later',
+          description: 'The user has too many requests, or a newer request replaced this one. Try again later.',
         };
       await announceRequest(start.request, account, { actor: `client:${client.id}`, requestId: requestId(request.ctx) });
       return { auth_req_id: start.authReqId, expires_in: lifetimeSeconds, interval: INTERVAL_SECONDS };

@@ -9,9 +9,9 @@ import { createRequests } from './requests/requests.js';
 
 const revoked: GrantRefusal = {
   error: 'invalid_grant',
-  description: 'the sign-in that approved the request was revoked: begin another request',
+  description: 'The sign-in that approved the request was revoked. Begin another request.',
 };
-const unknown: GrantRefusal = { error: 'invalid_grant', description: 'auth_req_id is unknown or was redeemed: begin another request' };
+const unknown: GrantRefusal = { error: 'invalid_grant', description: 'auth_req_id is unknown or was redeemed. Begin another request.' };
 
 export function createCibaGrant(context: ExtensionContext): GrantType {
   const requests = createRequests(context, createAnnounce(context));
@@ -26,12 +26,12 @@ export function createCibaGrant(context: ExtensionContext): GrantType {
       const { id, record, isRedeemed } = polled;
       if (isRedeemed) return granted(context, record);
       if (record.state === 'denied' || record.state === 'replaced')
-        return { error: 'access_denied', description: 'the request was denied: begin another one only if the user asks for it' };
+        return { error: 'access_denied', description: 'The request was denied. Begin another one only if the user asks for it.' };
       if (isExpired(record, context.service.now()))
-        return { error: 'expired_token', description: 'auth_req_id has expired: begin another request' };
+        return { error: 'expired_token', description: 'auth_req_id has expired. Begin another request.' };
       return (await countPoll(id))
-        ? { error: 'slow_down', description: 'the client polled before the interval was over: wait 5 seconds longer from now on' }
-        : { error: 'authorization_pending', description: 'nobody has approved the request yet: wait for the interval, then ask again' };
+        ? { error: 'slow_down', description: 'The client polled before the interval ended. Wait 5 seconds longer from now on.' }
+        : { error: 'authorization_pending', description: 'Nobody has approved the request yet. Wait for the interval, then ask again.' };
     },
   };
 }

@@ -48,26 +48,26 @@ export function checkParameters(parameters: Parameters, isPing: boolean): Checke
   const { scope = '', acr_values: acrValues, binding_message: message, requested_expiry: expiry, ui_locales: uiLocales } = parameters;
   const { eid_user_visible_data_format: format = 'plaintext', eid_call_initiator: initiator = 'user' } = parameters;
   const scopes = [...new Set(scope.split(' ').filter(Boolean))];
-  if (!scopes.includes('openid')) return invalid("'scope' has no openid: add it");
+  if (!scopes.includes('openid')) return invalid("'scope' has no openid. Add it.");
   if (parseAcrValues(acrValues).impersonate !== false)
-    return invalid('acr_values asks for an impersonation, which can only begin in a browser: leave impersonate out');
+    return invalid('acr_values asks for an impersonation, which can only begin in a browser. Leave impersonate out.');
   const hint = hintIn(parameters);
   if ('error' in hint) return hint;
   if (format !== 'plaintext' && format !== 'simpleMarkdownV1')
-    return invalid("'eid_user_visible_data_format' is unknown: send plaintext or simpleMarkdownV1");
-  if (initiator !== 'user' && initiator !== 'RP') return invalid("'eid_call_initiator' is unknown: send user or RP");
+    return invalid("'eid_user_visible_data_format' is unknown. Send plaintext or simpleMarkdownV1.");
+  if (initiator !== 'user' && initiator !== 'RP') return invalid("'eid_call_initiator' is unknown. Send user or RP.");
   if (message !== undefined && !isPresentable(message, format))
     return {
       error: 'invalid_binding_message',
-      description: `'binding_message' cannot be shown: send at most ${MAX_MESSAGE_CHARACTERS} characters, none of which is invisible or changes the direction of text`,
+      description: `'binding_message' cannot be shown. Send at most ${MAX_MESSAGE_CHARACTERS} characters, none of which is invisible or changes the direction of text.`,
     };
   if (expiry !== undefined && !positive.test(expiry))
-    return invalid("'requested_expiry' is not a number of seconds: send a whole number, 1 or more");
-  if ((uiLocales?.length ?? 0) > LOCALES_LENGTH) return invalid(`'ui_locales' is too long: send at most ${LOCALES_LENGTH} characters`);
+    return invalid("'requested_expiry' is not a number of seconds. Send a whole number, 1 or more.");
+  if ((uiLocales?.length ?? 0) > LOCALES_LENGTH) return invalid(`'ui_locales' is too long. Send at most ${LOCALES_LENGTH} characters.`);
   const token = isPing ? parameters.client_notification_token : undefined;
   if (isPing && token === undefined) return invalid("missing required parameter 'client_notification_token'");
   if (token !== undefined && !(token.length <= TOKEN_LENGTH && bearer.test(token)))
-    return invalid(`'client_notification_token' is not a bearer token: send one of at most ${TOKEN_LENGTH} characters`);
+    return invalid(`'client_notification_token' is not a bearer token. Send one of at most ${TOKEN_LENGTH} characters.`);
   return {
     asked: {
       scopes,
@@ -90,5 +90,5 @@ function hintIn(parameters: Parameters): Hint | GrantRefusal {
   const [hint, ...others] = found;
   return hint && others.length === 0
     ? hint
-    : invalid('there is no hint, or more than one: send exactly one of login_hint, login_hint_token and id_token_hint');
+    : invalid('There is no hint, or more than one. Send exactly one of login_hint, login_hint_token and id_token_hint.');
 }

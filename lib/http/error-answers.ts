@@ -46,6 +46,6 @@ export function oauthAnswerTo(error: unknown): ErrorAnswer {
 const failed = (status: number, code: string): ErrorAnswer => ({
   status,
   code,
-  description: 'the service could not answer: try again later, or send its operator the time of the request',
+  description: 'The service could not answer. Try again later, or send its operator the time of the request.',
   details: {},
 });

@@ -68,6 +68,7 @@ const descriptions = phrasesIn(['lib/oidc', 'lib/http', 'extensions/ciba'], (nod
   if (ts.isCallExpression(node) && /^(?:invalid|refuse)$/.test(node.expression.getText())) return [...node.arguments];
   if (ts.isVariableDeclaration(node) && /^(?:mismatches|requestObjectFaults)$/.test(node.name.getText()) && node.initializer)
     return faultTexts(node.initializer);
+  if (ts.isVariableDeclaration(node) && /^(?:refusal|BOTH_REQUESTS)$/.test(node.name.getText())) return [node.initializer];
   return ts.isPropertyAssignment(node) && /^(?:error_)?description$/.test(node.name.getText()) ? [node.initializer] : [];
 });
 
@@ -82,24 +83,24 @@ function faultTexts(table: ts.Node): readonly ts.Node[] {
 }
 
 /** Descriptions that say what the user did: nothing is to be done about it. */
-const ofUsers: ReadonlySet<string> = new Set(['the user did not allow it', 'the user cancelled the sign-in']);
+const ofUsers: ReadonlySet<string> = new Set(['The user did not allow the request.', 'The user cancelled the sign-in.']);
 /** Words that oidc-provider puts together. */
 const puzzled = /^missing required parameter | parameter must not be provided twice$/;
 
-test('each error_description of the service says what is wrong, and then what to do', () => {
-  const own = descriptions.filter(
-    ({ text }) =>
-      text.includes(' ') && !ofUsers.has(text) && !puzzled.test(text) && !ofOidcProvider.includes(text.split(/'/)[0]?.trimEnd() || text),
-  );
+const isOfOidcProvider = (text: string): boolean => puzzled.test(text) || ofOidcProvider.includes(text.split(/'/)[0]?.trimEnd() || text);
+const own = descriptions.filter(({ text }) => text.includes(' ') && !isOfOidcProvider(text));
+
+test('each error_description of the service has two sentences: what is wrong, and what to do', () => {
   expect(own.length).toBeGreaterThan(60);
-  const advice =
-    /[:;] (?:[a-z ]+, )?(?:send|ask|begin|sign|register|remove|leave|name|set|add|allow|wait|make|end|encode|write|check|try|let|push|an administrator who|use)\b/;
   // A problem that another function names has its advice with it.
-  expect(own.filter(({ text }) => !advice.test(text) && !text.endsWith("'x'")).map(({ file, text }) => `${file}: ${text}`)).toEqual([]);
+  const odd = own.filter(
+    ({ text }) => !ofUsers.has(text) && !text.endsWith("'x'") && !/^\S(?:[^:;.]|[.:]\S|: in )+\. [A-Z](?:[^:;.]|\.\S)+\.$/.test(text),
+  );
+  expect(odd.map(({ file, text }) => `${file}: ${text}`)).toEqual([]);
 });
 
-test('each error_description is ASCII without quotes, and no sentence of its own: RFC 6749 §5.2', () => {
-  const odd = descriptions.filter(({ text }) => /[^\x20-\x7e]|["\\]|\.$|\b(?:bad|wrong)\b/.test(text));
+test('each error_description is ASCII without quotes, and names what is wrong: RFC 6749 §5.2', () => {
+  const odd = descriptions.filter(({ text }) => /[^\x20-\x7e]|["\\]|\b(?:bad|wrong)\b/.test(text));
   expect(odd.map(({ file, text }) => `${file}: ${text}`)).toEqual([]);
 });
 

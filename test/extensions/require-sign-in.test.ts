@@ -88,7 +88,7 @@ describe('requireSignIn', () => {
     const page = await agent.follow(await enter(agent));
     const [, cancel = ''] = /formaction="([^"]*)" formnovalidate>Cancel</.exec(page.body) ?? [];
     await agent.follow(await agent.post(cancel, formOf(page).fields));
-    expect(answered()).toMatchObject({ state: 'a state', error: 'access_denied', description: 'the user cancelled the sign-in' });
+    expect(answered()).toMatchObject({ state: 'a state', error: 'access_denied', description: 'The user cancelled the sign-in.' });
   });
 
   test('prompt=login asks somebody who is signed in again; allowedTenants holds', async () => {

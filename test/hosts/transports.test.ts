@@ -281,7 +281,7 @@ describe.each(Object.entries(endpoints))('%s', (name, sent) => {
     for (const coding of ['zstd', 'gzip, gzip', 'constructor']) {
       const { status, body } = await overHttp1(port, coded(coding, sent().body), 'length');
       expect([name, coding, status]).toEqual([name, coding, 415]);
-      if (!body.startsWith('<')) expect(body).toContain('send gzip, deflate, br or none');
+      if (!body.startsWith('<')) expect(body).toContain('Send gzip, deflate, br or none.');
     }
   });
 });

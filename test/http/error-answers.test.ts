@@ -66,7 +66,7 @@ const get = async (path: string) => {
 };
 const generic = {
   error: 'server_error',
-  error_description: 'the service could not answer: try again later, or send its operator the time of the request',
+  error_description: 'The service could not answer. Try again later, or send its operator the time of the request.',
 };
 const away = { ...generic, error: 'temporarily_unavailable' };
 
@@ -91,7 +91,7 @@ describe('an error at a route', () => {
 
   test.each([
     ['gzip', 400, 'the body cannot be decoded'],
-    ['no-such-coding', 415, 'the Content-Encoding of the body is not supported; send gzip, deflate, br or none'],
+    ['no-such-coding', 415, 'The Content-Encoding of the body is not supported. Send gzip, deflate, br or none.'],
   ])('RFC 9110 §8.4: of a form that cannot be decoded is told in words of ours: %s', async (coding, status, description) => {
     const headers = { 'content-type': formTypes[0], 'content-encoding': coding, accept: 'application/json' };
     const answer = await fetch(`${service.issuer}/form`, { method: 'POST', body: 'a=b', headers });

@@ -262,7 +262,7 @@ describe('the largest requests that are accepted', () => {
     expect(refused.origin + refused.pathname).toBe(redirectUri);
     expect(Object.fromEntries(refused.searchParams)).toMatchObject({
       error: 'invalid_request',
-      error_description: 'the parameters of the request are too long: send at most 8 KiB in all',
+      error_description: 'The parameters of the request are too long. Send at most 8 KiB in all.',
       state: 'mine',
     });
   });

@@ -63,7 +63,7 @@ const codings: ReadonlyMap<string, string> = new Map([
 function nameCoding({ headers }: IncomingMessage): void {
   const coding = codings.get((headers['content-encoding'] ?? '').trim().toLowerCase());
   if (coding === undefined)
-    throw Object.assign(new Error('the Content-Encoding of the body is not supported; send gzip, deflate, br or none'), {
+    throw Object.assign(new Error('The Content-Encoding of the body is not supported. Send gzip, deflate, br or none.'), {
       status: 415,
       expose: true,
     });

@@ -17,9 +17,9 @@ export const refuseBroken: Middleware = (ctx, next) => {
   const { querystring, req } = ctx;
   const { authorization } = req.headers;
   if (!ascii.test(querystring) || !isPercentEncoded(querystring))
-    refuse('the query is not UTF-8 in percent-encoding: encode every character outside ASCII, and a percent sign as %25');
+    refuse('The query is not UTF-8 in percent-encoding. Encode every character outside ASCII, and a percent sign as %25.');
   if (authorization !== undefined && headerCount(req.rawHeaders, 'authorization') > 1)
-    refuse('there is more than one Authorization header: send one');
+    refuse('There is more than one Authorization header. Send one.');
   if (authorization !== undefined && spaced.test(authorization)) req.headers.authorization = authorization.replace(spaced, '$1 ');
   return next();
 };

@@ -56,7 +56,8 @@ async function answerUnanswered(ctx: Context, next: Next, allowed: readonly stri
     ctx.status = 204;
     return;
   }
-  throw Object.assign(new Error(`this endpoint takes ${allowed.filter((method) => !/HEAD|OPTIONS/.test(method)).join(' and ')}`), {
+  const methods = allowed.filter((method) => !/HEAD|OPTIONS/.test(method)).join(' or ');
+  throw Object.assign(new Error(`The endpoint does not accept this method. Send the request by ${methods}.`), {
     status: 405,
     expose: true,
   });

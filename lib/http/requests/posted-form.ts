@@ -12,7 +12,7 @@ import { type KeptFor, mayBeKept } from './kept-size.js';
 export async function postedForm(ctx: Context, readForm: Middleware, time: KeptFor, names?: readonly string[]): Promise<ParsedUrlQuery> {
   await readForm(ctx, async () => {});
   const { rawBody } = ctx.request as { rawBody?: string };
-  if (rawBody === undefined) return refuse(415, 'the body is not a form: send it as application/x-www-form-urlencoded');
+  if (rawBody === undefined) return refuse(415, 'The body is not a form. Send it as application/x-www-form-urlencoded.');
   const all = parse(rawBody);
   const form = names ? Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name))) : all;
   return mayBeKept(form, time) ? form : refuseLong();
@@ -39,7 +39,7 @@ export function redirectByGet(ctx: Context, url: string): void {
   ctx.redirect(url);
 }
 
-export const refuseLong = (): never => refuse(413, 'the request is too long: send less in one request');
+export const refuseLong = (): never => refuse(413, 'The request is too long. Send less in one request.');
 
 function refuse(status: number, message: string): never {
   throw Object.assign(new Error(message), { status, expose: true });

@@ -41,7 +41,7 @@ async function findRefusal({ apiResources }: Pick<Directory, 'apiResources'>, wa
 /** @throws AccessDenied if the client or an API resource refuses impersonated users. */
 export async function checkImpersonation(directory: Pick<Directory, 'apiResources'>, wanted: Wanted): Promise<void> {
   const refusing = await findRefusal(directory, wanted);
-  if (refusing) throw new errors.AccessDenied(`${refusing.id} does not accept impersonated sign-ins: end the impersonation first`);
+  if (refusing) throw new errors.AccessDenied(`${refusing.id} does not accept impersonated sign-ins. End the impersonation first.`);
 }
 
 /** Returns the API resources of a request, by its scopes and by `resource`. @see RFC 8707 §2 */

@@ -13,7 +13,7 @@ export function resourceIndicators({ options, directory }: OidcParts): ResourceI
   const ofDirectory = async (_ctx: KoaContextWithOIDC, resource: string): Promise<ResourceServer> => {
     const apiResource = await directory.apiResources.get(resource);
     if (apiResource?.status !== 'active')
-      throw new errors.InvalidTarget('the resource is unknown or disabled: send the id of an active API resource');
+      throw new errors.InvalidTarget('The resource is unknown or disabled. Send the id of an active API resource.');
     return { scope: apiResource.scopes.join(' '), audience: apiResource.id };
   };
   const { getResourceServerInfo = ofDirectory } = given;

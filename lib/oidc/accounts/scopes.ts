@@ -90,12 +90,12 @@ export function checkScopes(
   const unconfirmed = refused.filter((scope) => isGrantable(scope, client.allowedScopes, known));
   if (unconfirmed.length > 0)
     throw new errors.InvalidScope(
-      'the requested scope is not confirmed: an administrator who holds the requested scope must confirm this client',
+      'The requested scope is not confirmed. An administrator who holds the scope must confirm this client.',
       unconfirmed.join(' '),
     );
   if (refused.length > 0)
     throw new errors.InvalidScope(
-      'requested scope is unknown or not allowed for this client: leave it out, or allow it for the client',
+      'The requested scope is unknown, or not allowed for this client. Leave it out, or allow it for the client.',
       refused.join(' '),
     );
 }

@@ -19,11 +19,11 @@ export const lateRefusals = {
   respond: ({ key }: LostWrite) =>
     isOfKind(key, 'PushedAuthorizationRequest')
       ? new errors.InvalidRequestUri('request_uri is invalid, expired, or was already used')
-      : new errors.LoginRequired('the session ended during the request: sign the user in again'),
+      : new errors.LoginRequired('The session ended during the request. Sign the user in again.'),
   /** @see RFC 6749 §5.2 */
   redeem: () => new errors.InvalidGrant('already used'),
   /** @see RFC 7523 §3 */
   assertClient: () => new errors.InvalidClientAuth('client assertion tokens must only be used once'),
   /** @see RFC 9449 §11.1 */
-  provePossession: () => new errors.InvalidDpopProof('DPoP proof JWT replay detected: make a new proof for each request'),
+  provePossession: () => new errors.InvalidDpopProof('The DPoP proof was used before. Make a new proof for each request.'),
 } as const;

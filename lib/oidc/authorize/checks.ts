@@ -29,7 +29,7 @@ export const createRequestCheck = (parts: Pick<OidcParts, 'offers' | 'directory'
     checkKept(ctx);
     if (carried.plainPkce) checkPlainAllowed(record, isOfProfile(ctx));
     const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
-    if (asked.length === 0) throw new errors.InvalidRequest('scope is missing: send the scopes that the client needs');
+    if (asked.length === 0) throw new errors.InvalidRequest('scope is missing. Send the scopes that the client needs.');
     checkScopes(asked, record, scopes.known(ctx));
     // oidc-provider keeps offline_access only with prompt=consent. Here, the client's record decides whether a page has to allow it.
     const isForCode = String(params.response_type).split(' ').includes('code');
@@ -65,7 +65,7 @@ export function checkLengths(params: Readonly<Record<string, unknown>>): void {
   for (const name of parameterNames) {
     const value = params[name];
     if (typeof value === 'string' && value.length * 3 > maxBytes[name] && Buffer.byteLength(value) > maxBytes[name])
-      throw new errors.InvalidRequest(`${name} is too long: send at most ${maxBytes[name]} bytes`);
+      throw new errors.InvalidRequest(`${name} is too long. Send at most ${maxBytes[name]} bytes.`);
   }
 }
 
@@ -76,7 +76,7 @@ export function checkLengths(params: Readonly<Record<string, unknown>>): void {
  */
 function checkKept({ oidc: { params, route, entities } }: KoaContextWithOIDC): void {
   if (route === 'resume' || entities.PushedAuthorizationRequest || !params || mayBeKept(params, 'longer')) return;
-  throw new errors.InvalidRequest(`the parameters of the request are too long: send ${mostKept('longer')} in all`);
+  throw new errors.InvalidRequest(`The parameters of the request are too long. Send ${mostKept('longer')} in all.`);
 }
 
 const parameterNames = Object.keys(maxBytes) as (keyof typeof maxBytes)[];
@@ -96,7 +96,7 @@ export function checkUris({ oidc: { params }, headers }: KoaContextWithOIDC): vo
     if (!isTooLong) continue;
     // No registered URI is that long.
     if (name === 'redirect_uri') throw new errors.InvalidRedirectUri();
-    throw new errors.InvalidRequest(`${name} is too long: send at most ${LONGEST_URI} characters`);
+    throw new errors.InvalidRequest(`${name} is too long. Send at most ${LONGEST_URI} characters.`);
   }
   checkProof(headers);
 }
@@ -107,7 +107,7 @@ export function checkSignOut({ oidc: { params, route } }: KoaContextWithOIDC): v
   const { id_token_hint: _, ...kept } = params ?? {};
   checkLengths(kept);
   if (!mayBeKept(kept, 'longer'))
-    throw new errors.InvalidRequest(`the parameters of the sign-out are too long: send ${mostKept('longer')} in all`);
+    throw new errors.InvalidRequest(`The parameters of the sign-out are too long. Send ${mostKept('longer')} in all.`);
 }
 
 /**
@@ -117,7 +117,7 @@ export function checkSignOut({ oidc: { params, route } }: KoaContextWithOIDC): v
  */
 export function checkAuthenticationRequirements(acrValues: string | undefined, offers: SignInOffers): void | Promise<void> {
   const { idp = 'local', tenant, mfa, impersonate } = parseAcrValues(acrValues);
-  if (tenant === '') throw new errors.InvalidRequest('tenant: in acr_values has no value: name one tenant, or leave it out');
+  if (tenant === '') throw new errors.InvalidRequest('tenant: in acr_values has no value. Name one tenant, or leave it out.');
   const asked = [mfa && !offers.serves('mfa') && 'mfa', impersonate && !offers.serves('impersonate') && 'impersonate'];
   const method = idp === 'local' || offers.methodOf(idp);
   if (method instanceof Promise) return method.then((found) => refuseUnmet([...asked, !found && 'idp']));
@@ -129,13 +129,13 @@ function refuseUnmet(asked: readonly (string | false)[]): void {
   const unmet = asked.filter(Boolean);
   if (unmet.length > 0)
     throw new errors.UnmetAuthenticationRequirements(
-      `acr_values has values that this service does not support (${unmet.join(', ')}): leave them out, or ask the operator to offer them`,
+      `acr_values has values that this service does not support (${unmet.join(', ')}). Leave them out, or ask the operator to offer them.`,
     );
 }
 
 /** @throws UnmetAuthenticationRequirements if the sign-in cannot reach a level that `claims` makes essential. @see OpenID Connect Core §5.5.1.1 */
 export function refuseLevel(): never {
   throw new errors.UnmetAuthenticationRequirements(
-    'the sign-in reaches no level of the essential acr in claims: ask for another level, or leave essential out',
+    'The sign-in reaches no level of the essential acr in claims. Ask for another level, or leave essential out.',
   );
 }

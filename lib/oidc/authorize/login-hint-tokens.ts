@@ -98,9 +98,9 @@ export async function readHintToken({ options, keys, now, isFapi2 }: OidcParts, 
   } catch (cause) {
     if (cause instanceof HintTokenExpired) throw cause;
     if (cause instanceof joseErrors.JWTExpired)
-      throw new HintTokenExpired('login_hint_token has expired: send a new one', undefined, { cause } as never);
+      throw new HintTokenExpired('login_hint_token has expired. Send a new one.', undefined, { cause } as never);
     throw new errors.InvalidRequest(
-      'login_hint_token could not be verified: sign it with a key of the client or of the service, and name the service in aud',
+      'login_hint_token could not be verified. Sign it with a key of the client or of the service, and name the service in aud.',
       undefined,
       { cause } as never,
     );
@@ -116,7 +116,7 @@ function checked(
   signer: string,
   now: number,
 ): Hint {
-  if (isPast(exp, now)) throw new HintTokenExpired('login_hint_token has expired: send a new one');
+  if (isPast(exp, now)) throw new HintTokenExpired('login_hint_token has expired. Send a new one.');
   const { oid, tid } = claims;
   const texts = [sub, oid, tid].filter((value) => value !== undefined);
   const isRight =

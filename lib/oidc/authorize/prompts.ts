@@ -59,14 +59,14 @@ function addLoginChecks(login: ReturnType<Policy['get']>, judge: Judge): void {
   const { parts } = judge;
   const checkRules = createResumedRules(parts);
   login?.checks.add(
-    new Check('challenge', 'code_challenge is missing: send it with code_challenge_method=S256', 'invalid_request', (ctx) => {
+    new Check('challenge', 'code_challenge is missing. Send it with code_challenge_method=S256.', 'invalid_request', (ctx) => {
       checkRules(ctx);
       return false;
     }),
   );
   // A session whose account is removed, disabled, or signed in before `notBefore` needs a new sign-in.
   login?.checks.add(
-    new Check(SIGN_IN_ENDED, 'the account of the session cannot be used: sign the user in again', 'login_required', (ctx) => {
+    new Check(SIGN_IN_ENDED, 'The account of the session cannot be used. Sign the user in again.', 'login_required', (ctx) => {
       const { oid, session } = authorizationRequestOf(ctx);
       return Boolean(session?.accountId) && oid === undefined;
     }),
@@ -111,13 +111,13 @@ const accountPrompt = (judge: Judge, choices: (ctx: KoaContextWithOIDC) => Promi
     async (ctx) => ({ oids: await choices(ctx) }),
     new Check(
       'tenant',
-      'another account of the signed-in user belongs to the tenant: let the user choose it',
+      'Another account of the signed-in user belongs to the tenant. Let the user choose it.',
       'account_selection_required',
       (ctx) => unless(isCurrentOfTenant(judge, ctx), () => hasChoice(ctx)),
     ),
     new Check(
       'id_token_hint',
-      'id_token_hint names another account of the signed-in user: let the user choose it',
+      'id_token_hint names another account of the signed-in user. Let the user choose it.',
       'login_required',
       (ctx) => unless(isHinted(judge.parts, ctx), () => hasChoice(ctx)),
     ),
@@ -189,14 +189,14 @@ async function fitting({ parts }: Judge, ctx: KoaContextWithOIDC): Promise<reado
   return oids;
 }
 
-const refusal = 'users cannot create accounts here: sign in, or ask the operator to allow registration in one tenant';
+const refusal = 'Users cannot create accounts here. Sign in, or ask the operator to allow registration in one tenant.';
 
 const mismatches = {
-  level: 'the sign-in reached no level of the essential acr in claims: ask for another level, or leave essential out',
-  hint: 'id_token_hint and the signed-in account do not match: sign in with the account of the hint, or leave the hint out',
+  level: 'The sign-in reached no level of the essential acr in claims. Ask for another level, or leave essential out.',
+  hint: 'id_token_hint and the signed-in account do not match. Sign in with the account of the hint, or leave the hint out.',
   method:
-    'the user signed in by another method than the requested one, or by one that the tenant does not allow: sign in by another method',
-  tenant: 'the tenant of the signed-in account may not use the client: sign in with another account, or allow the tenant for the client',
+    'The user signed in by another method than the requested one, or by a method that the tenant does not allow. Sign in by another method.',
+  tenant: 'The tenant of the signed-in account may not use the client. Sign in with another account, or allow the tenant for the client.',
 };
 
 /**

@@ -21,14 +21,14 @@ export const types = new Set<unknown>([undefined, 'jwt', 'oauth-authz-req+jwt'])
 
 /** Problems of request objects, and their remedies, for each endpoint that accepts them. */
 export const requestObjectFaults = {
-  otherKind: 'typ of the request object names another kind of JWT: send oauth-authz-req+jwt',
-  ofNoProfile: `the request object is signed with an algorithm that FAPI 2.0 forbids: sign it with ${ALGORITHMS_OF_PROFILE}`,
-  subIsClient: 'sub of the request object is the client_id, as in a client assertion: leave sub out',
-  expired: 'the request object has expired: make a new one for each request',
-  notYet: 'the request object is not valid yet: check nbf, and set the clock of the client',
-  tooLong: `the request object is valid for too long: set exp at most ${MAX_LIFETIME_SECONDS} seconds after nbf or iat`,
-  otherAudience: (issuer: string) => `aud of the request object names another service: send ${issuer}`,
-  missing: (name: string) => `${name} is missing in the request object: add it`,
+  otherKind: 'typ of the request object names another kind of JWT. Send oauth-authz-req+jwt.',
+  ofNoProfile: `The request object is signed with an algorithm that FAPI 2.0 forbids. Sign it with ${ALGORITHMS_OF_PROFILE}.`,
+  subIsClient: 'sub of the request object is the client_id, as in a client assertion. Leave sub out.',
+  expired: 'The request object has expired. Make a new one for each request.',
+  notYet: 'The request object is not valid yet. Check nbf, and set the clock of the client.',
+  tooLong: `The request object is valid for too long. Set exp at most ${MAX_LIFETIME_SECONDS} seconds after nbf or iat.`,
+  otherAudience: (issuer: string) => `aud of the request object names another service. Send ${issuer} as aud.`,
+  missing: (name: string) => `${name} is missing in the request object. Add it.`,
 } as const;
 
 const invalid = (description: string): Error => new errors.InvalidRequestObject(description);
@@ -49,7 +49,7 @@ function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Cla
   const typ = typeOf(header);
   if (!types.has(typ)) throw invalid(requestObjectFaults.otherKind);
   const problem = jwtProblem(header, claims);
-  if (problem) throw invalid(`the request object ${problem}`);
+  if (problem) throw invalid(`The request object ${problem}`);
   if (isOfProfile(ctx) && !isAlgorithmOfProfile(header.alg)) throw invalid(requestObjectFaults.ofNoProfile);
   if (!isMeantFor([ctx.oidc.issuer], aud)) throw invalid(requestObjectFaults.otherAudience(ctx.oidc.issuer));
   const params = ctx.oidc.params as Params;

@@ -12,7 +12,7 @@ import { findCaller, isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 
 /** Problem of a request with both parameters, and its remedy. */
-export const BOTH_REQUESTS = 'request and request_uri cannot be used together: send one of them';
+export const BOTH_REQUESTS = 'request and request_uri cannot be used together. Send one of them.';
 
 /** @see RFC 9101 §5.2.3, OpenID Connect Core §6.2 */
 const mediaTypes = ['application/oauth-authz-req+jwt', 'application/jwt'];
@@ -27,7 +27,7 @@ export function checkRequestUris(_ctx: unknown, _name: string, uris: unknown): v
   const isRight =
     Array.isArray(uris) && uris.every((uri) => typeof uri === 'string' && /^https?:\/\/[^/@]+(?:[/?#]|$)/.test(uri) && canParseUrl(uri));
   if (uris !== undefined && !isRight)
-    throw new errors.InvalidClientMetadata('request_uris of the client is malformed: write an array of https URLs');
+    throw new errors.InvalidClientMetadata('request_uris of the client is malformed. Write an array of https URLs.');
 }
 
 export interface RequestUris {

@@ -26,11 +26,11 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
       if (!account || !ask) return false;
       return onceThere(judge(requirement, account, ofSession(session), ask), (found) => {
         if (found === 'refused')
-          throw new errors.AccessDenied(`the requirement ${name} refuses this sign-in: ask the operator of the service what is missing`);
+          throw new errors.AccessDenied(`The requirement ${name} refuses this sign-in. Ask the operator of the service what is missing.`);
         // An impersonator accepts and proves nothing in the name of the user. A requirement that an impersonation passes returns `met`.
         if (found === 'open' && session.act)
           throw new errors.AccessDenied(
-            `the requirement ${name} needs a step of the user, and this sign-in is an impersonation: end the impersonation first`,
+            `The requirement ${name} needs a step of the user, and this sign-in is an impersonation. End the impersonation first.`,
           );
         return found === 'open';
       });
@@ -58,7 +58,7 @@ export const promptBeforeChoice = (requirement: Requirement, accounts: Accounts,
 const promptOf = ({ name, error }: Requirement, isOpen: (ctx: KoaContextWithOIDC) => Awaitable<boolean>) =>
   new Prompt(
     { name: PREFIX + name, requestable: false },
-    new Check(name, `${name} is required of the user: send the request without prompt=none`, error, isOpen),
+    new Check(name, `${name} is required of the user. Send the request without prompt=none.`, error, isOpen),
   );
 
 /** Returns the same value for every requirement of a request. */

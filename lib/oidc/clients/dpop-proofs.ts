@@ -11,9 +11,9 @@ const LONGEST_PROOF = 8192;
 export function checkProof(headers: IncomingHttpHeaders): void {
   const proof = String(headers.dpop ?? '');
   if (proof.length > LONGEST_PROOF)
-    throw new errors.InvalidDpopProof(`the DPoP proof is too long: send at most ${LONGEST_PROOF} characters`);
+    throw new errors.InvalidDpopProof(`The DPoP proof is too long. Send at most ${LONGEST_PROOF} characters.`);
   const problem = proof === '' ? undefined : proofProblem(proof);
-  if (problem) throw new errors.InvalidDpopProof(`the DPoP proof ${problem}`);
+  if (problem) throw new errors.InvalidDpopProof(`The DPoP proof ${problem}`);
 }
 
 function proofProblem(jwt: string): string | undefined {

@@ -192,7 +192,7 @@ export function createResumedCheck(parts: Pick<OidcParts, 'options'>): (ctx: Koa
     checkProfile(ctx);
     const { parJti } = (entities.Interaction ?? {}) as { readonly parJti?: string };
     if (client.requirePushedAuthorizationRequests && parJti === undefined)
-      throw new errors.InvalidRequest('the request was not pushed, and the client must push its requests now: push it (PAR)');
+      throw new errors.InvalidRequest('The request was not pushed, and the client must push its requests now. Push it (PAR).');
   };
 }
 

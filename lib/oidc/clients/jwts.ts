@@ -28,8 +28,8 @@ export const encryptionAlgorithms = [
  * @see RFC 7515 §4.1.11, RFC 7797 §7, RFC 8259 §8.2
  */
 export function jwtProblem(header: object, claims: object): string | undefined {
-  if ('crit' in header) return 'has crit: leave it out';
-  return [header, claims].every(isWellFormed) ? undefined : 'has unpaired surrogates: write whole characters';
+  if ('crit' in header) return 'has crit. Leave it out.';
+  return [header, claims].every(isWellFormed) ? undefined : 'has unpaired surrogates. Write whole characters.';
 }
 
 /** Matches a surrogate without its partner in the text of JSON.stringify, which writes the surrogate as an escape, and a backslash as two backslashes. */

@@ -18,7 +18,7 @@ export function pseudonymOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, clien
  */
 export function requireSalt({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, { metadata }: Pick<ClientRecord, 'metadata'>): void {
   if (metadata.subject_type === 'pairwise' && !pseudonyms)
-    throw new errors.UnauthorizedClient('subject_type of the client is pairwise, and the service has no salt: set the option subjectSalt');
+    throw new errors.UnauthorizedClient('subject_type of the client is pairwise, and the service has no salt. Set the option subjectSalt.');
 }
 
 /** Returns the identifier of a user for a client: a pseudonym if the client is pairwise, otherwise the user id. */

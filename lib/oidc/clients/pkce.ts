@@ -44,7 +44,7 @@ function requireChallenge({ oidc }: KoaContextWithOIDC, client: Client): void {
   const reason = reasonForChallenge(oidc, client);
   if (reason === undefined) return;
   throw new errors.InvalidRequest(
-    `code_challenge is missing: send code_challenge and code_challenge_method=S256 (PKCE), because ${reason}`,
+    `code_challenge is missing. Send code_challenge and code_challenge_method=S256 (PKCE), because ${reason}.`,
   );
 }
 
@@ -74,8 +74,8 @@ function reasonForChallenge(oidc: KoaContextWithOIDC['oidc'] | undefined, client
 
 /** @param isRefused whether the profile of the client refuses `plain` @throws InvalidRequest for the method `plain` of a client that can hash. */
 export function checkPlainAllowed({ allowPlainPkce }: Pick<ClientRecord, 'allowPlainPkce'>, isRefused: boolean): void {
-  if (isRefused) throw new errors.InvalidRequest('code_challenge_method is not S256: send S256, because FAPI 2.0 applies to the client');
-  if (!allowPlainPkce) throw new errors.InvalidRequest('code_challenge_method is plain: send S256, or set allowPlainPkce of the client');
+  if (isRefused) throw new errors.InvalidRequest('code_challenge_method is not S256. Send S256, because FAPI 2.0 applies to the client.');
+  if (!allowPlainPkce) throw new errors.InvalidRequest('code_challenge_method is plain. Send S256, or set allowPlainPkce of the client.');
 }
 
 /**

@@ -242,7 +242,7 @@ async function allow(steps: Steps, ctx: Context, interaction: Interaction): Prom
 const abort = (steps: Steps, ctx: Context, { prompt }: Interaction): Promise<string> =>
   finish(steps, ctx, {
     error: 'access_denied',
-    error_description: prompt === 'consent' ? 'the user did not allow it' : 'the user cancelled the sign-in',
+    error_description: prompt === 'consent' ? 'The user did not allow the request.' : 'The user cancelled the sign-in.',
   });
 
 /** Returns the URL at which the browser continues. A session may end between the page and its answer. */

@@ -24,7 +24,7 @@ export const createGrantLoader =
     if (!client || !account || !record) return undefined;
     if (oidc.route === 'resume') checkRegistration(ctx, client);
     if (session.act && oidc.prompts.has('create'))
-      throw new errors.AccessDenied('an account cannot be created during an impersonation: end the impersonation first');
+      throw new errors.AccessDenied('An account cannot be created during an impersonation. End the impersonation first.');
     if (session.act) await checkImpersonation(parts.directory, { client: record, audiences: audiencesAsked(scopesOf, ctx) });
     if (!mayBeOffline(session)) dropOffline(ctx);
 
@@ -33,7 +33,7 @@ export const createGrantLoader =
     const scopes = record.requireConsent ? asked.filter((scope) => consent?.scopes.includes(scope)) : asked;
     if (session.act && scopes.length < asked.length)
       throw new errors.AccessDenied(
-        'the user has not allowed all scopes, and consent cannot be given during an impersonation: end the impersonation first',
+        'The user has not allowed all scopes, and consent cannot be given during an impersonation. End the impersonation first.',
       );
     const claims = params.claims === undefined ? noClaims : claimsOf(parts, oidc.requestParamClaims, record, consent);
     const resources = resourceScopesOf(ctx, scopes);

@@ -50,7 +50,7 @@ describe('6749 §4.1.2.1 Cancel', () => {
     expect(location?.startsWith(redirectUri)).toBe(true);
     expect(Object.fromEntries(new URL(location as string).searchParams)).toMatchObject({
       error: 'access_denied',
-      error_description: 'the user cancelled the sign-in',
+      error_description: 'The user cancelled the sign-in.',
       state: 'of the client',
       cart: '7',
       iss: service.issuer,
@@ -64,7 +64,7 @@ describe('6749 §4.1.2.1 Cancel', () => {
     const consent = await signIn(agent, authorizeUrl(service.issuer, { ...challengeOf(), client_id: 'third-party' }));
     expect(cancelOf(consent.body)).toBeUndefined();
     const denied = await agent.follow(await agent.submit(consent, { decision: 'deny' }));
-    expect(membersOf(denied)).toMatchObject({ error: 'access_denied', error_description: 'the user did not allow it' });
+    expect(membersOf(denied)).toMatchObject({ error: 'access_denied', error_description: 'The user did not allow the request.' });
   });
 
   test('6749 §4.1.2.1 a session that there was stays', async () => {

@@ -298,7 +298,7 @@ export const differences: readonly Difference[] = [
     settle(bare, ours, { request, form }) {
       const isRefusedScope =
         isPage(ours) ||
-        /^requested scope is unknown or not allowed for this client|^scope is missing/.test(`${members(ours).error_description}`);
+        /^The requested scope is unknown, or not allowed for this client\.|^scope is missing\./.test(`${members(ours).error_description}`);
       const isTaken = isTo(request, 'par')
         ? bare.status === 201
         : form.get('grant_type') === 'authorization_code' && form.has('scope') && bare.status === 200;

@@ -59,7 +59,7 @@ export function createClientEndpoint(
   async function outcomeOf(request: AuthenticatedRequest): Promise<Outcome> {
     const { grantType, parameters: names, admit, answer } = endpoint();
     if (!request.client.grantTypeAllowed(grantType))
-      throw new errors.UnauthorizedClient(`${grantType} is not allowed for this client: add it to grant_types of the client`);
+      throw new errors.UnauthorizedClient(`${grantType} is not allowed for this client. Add it to grant_types of the client.`);
     await admit?.(request.record);
     const parameters = await readRequestObject(request, new Set(names));
     const { scope, acr_values: acrValues } = parameters;

@@ -28,15 +28,15 @@ const invalid = (description: string): Error => new errors.InvalidRequest(descri
  */
 export function createClientRequestObjects({ artifacts, options, now, isFapi2 }: OidcParts, requestUris: RequestUris) {
   async function verified({ client, record }: AuthenticatedRequest, jwt: string, alg: unknown): Promise<Readonly<Record<string, unknown>>> {
-    if (!algorithms.has(alg)) throw invalid('the request object is not signed with a private key: sign it with a key of the client');
+    if (!algorithms.has(alg)) throw invalid('The request object is not signed with a private key. Sign it with a key of the client.');
     if (isFapi2(record) && !isAlgorithmOfProfile(alg)) throw invalid(requestObjectFaults.ofNoProfile);
     const pinned = signingAlgOf(client);
     if (pinned !== undefined && pinned !== alg)
-      throw invalid(`the request object is signed with another algorithm than the registered one: sign it with ${pinned}`);
+      throw invalid(`The request object is signed with another algorithm than the registered one. Sign it with ${pinned}.`);
     try {
       return await verifiedByClient(client, jwt);
     } catch {
-      throw invalid('the request object could not be verified: sign it with a private key of the client whose public key is registered');
+      throw invalid('The request object could not be verified. Sign it with a private key of the client whose public key is registered.');
     }
   }
 
@@ -50,33 +50,33 @@ export function createClientRequestObjects({ artifacts, options, now, isFapi2 }:
     try {
       header = decodeProtectedHeader(jwt);
     } catch {
-      throw invalid('the request object is not a JWT: send a signed one');
+      throw invalid('The request object is not a JWT. Send a signed one.');
     }
     const typ = typeOf(header);
     if (!types.has(typ)) throw invalid(requestObjectFaults.otherKind);
     const claims = await verified(request, jwt, header.alg);
     const problem = jwtProblem(header, claims);
-    if (problem) throw invalid(`the request object ${problem}`);
+    if (problem) throw invalid(`The request object ${problem}`);
     const { iss, aud, exp, nbf, iat, jti, client_id: clientId } = claims;
     const missing = ['iss', 'aud', 'exp', 'iat', 'nbf', 'jti'].find((name) => claims[name] === undefined);
     if (missing) throw invalid(requestObjectFaults.missing(missing));
     if (iss !== client.clientId || (clientId !== undefined && clientId !== client.clientId))
-      throw invalid('iss or client_id of the request object names another client: send the client_id');
+      throw invalid('iss or client_id of the request object names another client. Send the client_id.');
     // A request object whose `sub` is the client could be used as a client assertion. @see RFC 9101 §10.8
     if (claims.sub === client.clientId) throw invalid(requestObjectFaults.subIsClient);
     if (!isMeantFor([options.issuer], aud)) throw invalid(requestObjectFaults.otherAudience(options.issuer));
     if (![exp, iat, nbf].every((time) => typeof time === 'number'))
-      throw invalid('exp, iat or nbf of the request object is not a number: send seconds since 1970');
+      throw invalid('exp, iat or nbf of the request object is not a number. Send seconds since 1970.');
     const at = epochSeconds(now());
     if (isPast(exp, at)) throw invalid(requestObjectFaults.expired);
     if (isFromFuture(nbf, at)) throw invalid(requestObjectFaults.notYet);
     if (!endsWithin(MAX_LIFETIME_SECONDS, exp, nbf, at)) throw invalid(requestObjectFaults.tooLong);
     if (typeof jti !== 'string' || jti === '')
-      throw invalid('jti of the request object is not a text: send a new one in each request object');
+      throw invalid('jti of the request object is not a string. Send a new jti in each request object.');
     if (claims.request !== undefined || claims.request_uri !== undefined)
-      throw invalid('the request object has request or request_uri: leave them out');
+      throw invalid('The request object has request or request_uri. Leave them out.');
     if (!(await useOnce(artifacts, 'RequestObject', { iss: client.clientId, jti, exp })))
-      throw invalid('the request object was used before: make a new one, with its own jti, for each request');
+      throw invalid('The request object was used before. Make a new one, with its own jti, for each request.');
     return { claims, typ };
   }
 
@@ -87,10 +87,12 @@ export function createClientRequestObjects({ artifacts, options, now, isFapi2 }:
     if (byValue !== undefined && uri !== undefined) throw invalid(BOTH_REQUESTS);
     const jwt = uri === undefined ? byValue : await requestUris.fetch(record, uri);
     if (uri !== undefined && jwt === undefined)
-      throw invalid('request_uri is not registered, or could not be read: add it to request_uris of the client, and check that it answers');
+      throw invalid(
+        'request_uri is not registered, or could not be read. Add it to request_uris of the client, and check that it answers.',
+      );
     const mustSign = client.requireSignedRequestObject === true || signingAlgOf(client) !== undefined;
     if (jwt === undefined && mustSign)
-      throw invalid('the request is not signed: send a request object, because the client must sign its requests');
+      throw invalid('The request is not signed. Send a request object, because the client must sign its requests.');
     if (jwt === undefined) return beside;
     const { claims, typ } = await claimsOf(request, jwt);
     const inside = textsIn(parametersIn(claims), new Set([...names].filter((name) => !registeredClaims.has(name))));
