@@ -38,7 +38,7 @@ export const BOUND =
 
 /** Statements that together end within one deadline. A statement is a transaction of its own. They are sent one after the other. */
 export interface Call {
-  /** Sends a statement that only reads. */
+  /** Sends a statement that only reads, or that ends its waits for locks itself. */
   read<A = Answer>(text: string, values?: readonly unknown[]): Promise<readonly A[]>;
   /**
    * Sends a statement that begins with {@link BOUND}. Sends it again while it loses to concurrent writes.
@@ -119,18 +119,28 @@ class RunningCall implements Call {
   }
 
   read<A = Answer>(text: string, values: readonly unknown[] = []): Promise<readonly A[]> {
-    return this.#send(text, () => values);
+    return this.#repeat(() => this.#send<A>(text, () => values));
   }
 
   async write<A = Answer>(text: string, values: readonly unknown[] = []): Promise<readonly A[]> {
+    try {
+      return await this.#repeat(async () => {
+        const rows = await this.#send<A>(text, () => [this.#lockTimeout(), ...values]);
+        return rows.length > 0 ? rows : undefined;
+      });
+    } catch (error) {
+      throw codeOf(error) === UNIQUE_VIOLATION ? new IdpError('conflict', {}, { cause: error }) : error;
+    }
+  }
+
+  /** Sends a statement again while it loses to concurrent transactions, or while it began too late. */
+  async #repeat<T>(send: () => Promise<T | undefined>): Promise<T> {
     for (;;) {
       try {
-        const rows = await this.#send<A>(text, () => [this.#lockTimeout(), ...values]);
-        if (rows.length > 0) return rows;
+        const answer = await send();
+        if (answer !== undefined) return answer;
       } catch (error) {
-        const code = codeOf(error);
-        if (code === UNIQUE_VIOLATION) throw new IdpError('conflict', {}, { cause: error });
-        if (this.#ended || code === undefined || !retriable.has(code)) throw error;
+        if (this.#ended || !retriable.has(codeOf(error) ?? '')) throw error;
       }
       await sleep(Math.random() * PAUSE_MS);
     }

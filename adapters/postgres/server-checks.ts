@@ -41,6 +41,14 @@ const rules: readonly Rule[] = [
     change: 'alter role … reset default_transaction_read_only, and the same for the database',
   },
   {
+    // At a higher level, a statement would not see the writes of the transactions for whose locks it waited.
+    setting: 'default_transaction_isolation',
+    found: shown('default_transaction_isolation'),
+    isFit: (found) => found === 'read committed' || found === 'read uncommitted',
+    expected: 'read committed',
+    change: "alter role … set default_transaction_isolation = 'read committed'",
+  },
+  {
     setting: 'server_encoding',
     found: shown('server_encoding'),
     isFit: (found) => found === 'UTF8',

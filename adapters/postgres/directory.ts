@@ -1,0 +1,50 @@
+import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import { createDatabase } from './database.js';
+import type { PostgresOptions } from './pool.js';
+import { IndexRegistry } from './rows/registry.js';
+import { Rows } from './rows/rows.js';
+import { directoryTables, statementsOf } from './rows/statements.js';
+
+/**
+ * Creates a directory store in PostgreSQL, with a row of a table for each record. A start makes the tables that are missing.
+ * @throws ConfigError
+ * @example
+ * ```ts
+ * import { Pool } from 'pg';
+ * import { createIdentityProvider } from 'tenant-idp';
+ * import { postgresDirectory, postgresOptions } from 'tenant-idp/adapters/postgres';
+ *
+ * const pool = new Pool({ ...postgresOptions, connectionString: 'postgres://localhost/login' });
+ * const directory = postgresDirectory({ pool, schema: 'login', prefix: 'idp_' });
+ * const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', directory });
+ * await idp.listen(3000);
+ * ```
+ */
+export function postgresDirectory(options: PostgresOptions): DirectoryStore {
+  const { connection, names, open } = createDatabase(options);
+  const sql = statementsOf(names);
+  const registry = new IndexRegistry(connection, sql);
+  const collections = new Map<string, Rows<Row>>();
+  return {
+    name: 'postgres',
+    ephemeral: false,
+
+    async open(specs) {
+      await open(directoryTables);
+      for (const [name, known] of await registry.open(specs)) {
+        const rows = collections.get(name);
+        if (rows) rows.reopened(known);
+        else collections.set(name, new Rows({ name, connection, registry, sql }, known));
+      }
+    },
+
+    collection<R extends Row>(name: string): Collection<R> {
+      const rows = collections.get(name);
+      if (rows === undefined) throw new TypeError(`The collection '${name}' was not opened.`);
+      return rows as unknown as Collection<R>;
+    },
+
+    health: () => connection.ping(),
+    async close() {},
+  };
+}

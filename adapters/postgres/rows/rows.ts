@@ -1,0 +1,234 @@
+/**
+ * Rows of the directory in PostgreSQL, one text each, with their entries in the declared indexes.
+ *
+ * Reads and writes of the rows of one collection. `entries` returns the entries of a row, `registry` has the indexes that all nodes share, and `statements` the
+ * SQL. `directory` has the collections.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { IdpError } from '../../../lib/errors.js';
+import type { Collection, Page, Range, Row, Unsaved, Where } from '../../../lib/store/directory-store.js';
+import { orderedText } from '../../sql/ordered-text.js';
+import { rowOfText, textOfRow } from '../../sql/row-text.js';
+import type { Call, Connection } from '../connection.js';
+import type { Entry } from './entries.js';
+import { RangeReader } from './range-reader.js';
+import { columnsOf, type IndexRegistry, type Known } from './registry.js';
+import type { Outcome, Statements, Stored, Versioned } from './statements.js';
+
+/** Maximum rows in one read, if all rows are requested. */
+const CHUNK = 1000;
+/** Maximum bytes of an id. PostgreSQL has at most 2,704 bytes for an entry, of which up to 1,600 are the key. */
+const LONGEST_ID = 1000;
+
+export interface RowsOptions {
+  readonly name: string;
+  readonly connection: Connection;
+  readonly registry: IndexRegistry;
+  readonly sql: Statements;
+}
+
+/** Rows of a collection. A write is one statement for the row and its entries, on condition that the version of the row is unchanged. */
+export class Rows<R extends Row> implements Collection<R> {
+  readonly #name: string;
+  readonly #connection: Connection;
+  readonly #registry: IndexRegistry;
+  readonly #sql: Statements;
+  #known: Known;
+
+  constructor({ name, connection, registry, sql }: RowsOptions, known: Known) {
+    this.#name = name;
+    this.#connection = connection;
+    this.#registry = registry;
+    this.#sql = sql;
+    this.#known = known;
+  }
+
+  /** Notes the indexes, after the collection was opened again. */
+  reopened(known: Known): void {
+    this.#known = known;
+  }
+
+  async get(id: string): Promise<R | undefined> {
+    const column = columnOf(id);
+    const [stored] = await this.#connection.read<Versioned>(this.#sql.get, [this.#name, column]);
+    return stored && rowOf(stored);
+  }
+
+  async find(where: Where, page?: Page): Promise<readonly R[]> {
+    if (page !== undefined && !(Number.isInteger(page.limit) && page.limit > 0)) {
+      throw new TypeError('The limit of a page is a positive whole number.');
+    }
+    const read = this.#lookUp(where);
+    if (page !== undefined) {
+      const after = page.after === undefined ? '' : columnOf(page.after);
+      return this.#connection.run(async (call) => (await read(call, after, page.limit)).map((stored) => rowOf<R>(stored)));
+    }
+    const rows: R[] = [];
+    for (let after = ''; ; ) {
+      const chunk = await this.#connection.run((call) => read(call, after, CHUNK));
+      for (const stored of chunk) rows.push(rowOf(stored));
+      const last = chunk.at(-1);
+      if (last === undefined || chunk.length < CHUNK) return rows;
+      after = last.id;
+    }
+  }
+
+  async range(range: Range): Promise<readonly R[]> {
+    const index = this.#known.indexes.get(range.index);
+    if (index === undefined) throw new TypeError(`'${this.#name}' has no index '${range.index}'.`);
+    const reader = new RangeReader({ sql: this.#sql, collection: this.#name, index, range });
+    return (await this.#connection.run((call) => reader.read(call))).map((stored) => rowOf<R>(stored));
+  }
+
+  async insert(row: Unsaved<R>): Promise<R> {
+    const inserted = await this.#connection.run((call) => this.#insert(call, row));
+    if (inserted === undefined) throw new IdpError('conflict');
+    return inserted;
+  }
+
+  async put(row: Unsaved<R>): Promise<R> {
+    return this.#connection.run((call) =>
+      repeat(async () => {
+        const current = await this.#read(call, row.id);
+        return current === undefined ? this.#insert(call, row) : this.#replace(call, row, current);
+      }),
+    );
+  }
+
+  async update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
+    const updated = await this.#connection.run((call) =>
+      repeat(async () => {
+        const current = await this.#read(call, id);
+        if (current === undefined) return null;
+        const row = rowOf<R>(current);
+        const next = change(row);
+        if (next === row) return row;
+        if (next.id !== id) throw new TypeError('An update cannot change the id of a row.');
+        return this.#replace(call, next, current);
+      }),
+    );
+    return updated ?? undefined;
+  }
+
+  async remove(id: string, version?: number): Promise<boolean> {
+    return this.#connection.run((call) =>
+      repeat(async () => {
+        const current = await this.#read(call, id);
+        if (current === undefined || (version !== undefined && Number(current.version) !== version)) return false;
+        const isRemoved = await this.#write(call, async (known) => {
+          const gone = await this.#entriesBefore(call, known, current);
+          return [this.#sql.remove, [current.id, current.version, current.filled, ...keyColumnsOf(gone)]];
+        });
+        return isRemoved ? true : undefined;
+      }),
+    );
+  }
+
+  async #read(call: Call, id: string): Promise<Versioned | undefined> {
+    const [stored] = await call.read<Versioned>(this.#sql.get, [this.#name, columnOf(id)]);
+    return stored;
+  }
+
+  /** @returns undefined if there is a row with the id. */
+  async #insert(call: Call, row: Unsaved<R>): Promise<R | undefined> {
+    const [stored, next] = this.#stored(row, 1);
+    const isWritten = await this.#write(call, async (known) => [
+      this.#sql.insert,
+      [stored.id, stored.content, ...columnsOf(entriesIn(known, next))],
+    ]);
+    return isWritten ? next : undefined;
+  }
+
+  /** @returns undefined if the row has another version now. */
+  async #replace(call: Call, row: Unsaved<R>, current: Versioned): Promise<R | undefined> {
+    const [stored, next] = this.#stored(row, Number(current.version) + 1);
+    const isWritten = await this.#write(call, async (known) => {
+      const before = await this.#entriesBefore(call, known, current);
+      const after = entriesIn(known, next);
+      const kept = new Set(after.map(nameOf));
+      const there = new Map(before.map((entry) => [nameOf(entry), entry.whole]));
+      const incomplete = new Set([...known.indexes.values()].flatMap(({ id, isComplete }) => (isComplete ? [] : [id, -id])));
+      const gone = before.filter((entry) => !kept.has(nameOf(entry)));
+      const added = after.filter((entry) => incomplete.has(entry.index) || there.get(nameOf(entry)) !== entry.whole);
+      const { id, version, filled } = current;
+      return [this.#sql.replace, [id, version, filled, stored.content, ...keyColumnsOf(gone), ...columnsOf(added)]];
+    });
+    return isWritten ? next : undefined;
+  }
+
+  /**
+   * Sends a statement, with the indexes that the node knows. If the node does not know all, the node reads them and makes the statement again.
+   * @returns whether the row was written.
+   */
+  async #write(call: Call, statement: (known: Known) => Promise<readonly [text: string, values: readonly unknown[]]>): Promise<boolean> {
+    for (;;) {
+      const known = this.#known;
+      const [text, values] = await statement(known);
+      const [outcome] = await call.write<Outcome>(text, [this.#name, String(known.top), ...values]);
+      if (outcome?.known === 'true') return outcome.written === 'true';
+      this.#known = await this.#registry.load(call, this.#name);
+    }
+  }
+
+  /** Returns the entries that a stored row has. The entries of a row that another program wrote are read, because its text may not show them. */
+  async #entriesBefore(call: Call, known: Known, { id, version, content }: Versioned): Promise<readonly Entry[]> {
+    const row = rowOfText<R>(id, Number(version), content);
+    if (isOwn(row, content)) return entriesIn(known, row);
+    const indexes = [...known.indexes.values()].flatMap((index) => [String(index.id), String(-index.id)]);
+    const found = await call.read<{ readonly index: string; readonly key: string }>(this.#sql.keysOfRow, [indexes, id]);
+    // The mark differs from each whole key, so that every entry of the next row is written.
+    return found.map(({ index, key }) => ({ index: Number(index), key, isUnique: false, whole: '\u0000' }));
+  }
+
+  /** Returns the texts of a row, and the row as it will be read. */
+  #stored(row: Unsaved<R>, version: number): [stored: Stored, next: R] {
+    const content = textOfRow(row);
+    const id = orderedText(row.id);
+    if (Buffer.byteLength(id) > LONGEST_ID) throw new TypeError(`The id of a row has at most ${LONGEST_ID} bytes.`);
+    return [{ id, version: String(version), content }, rowOfText<R>(id, version, content)];
+  }
+
+  #lookUp(where: Where): (call: Call, after: string, limit: number) => Promise<readonly Stored[]> {
+    const [query, ...others] = Object.entries(where);
+    if (query === undefined) return (call, after, limit) => call.read(this.#sql.page, [this.#name, after, String(limit)]);
+    const [name, values] = query;
+    const index = this.#known.indexes.get(name);
+    if (index === undefined || others.length > 0) {
+      throw new TypeError(`'${this.#name}' is queried by one of its indexes: ${[...this.#known.indexes.keys()].join(', ')}.`);
+    }
+    const { key, whole } = index.lookUp(values);
+    return (call, after, limit) => {
+      const bounds = [this.#name, String(index.id), key, after, String(limit)];
+      return whole === null ? call.read(this.#sql.lookUp, bounds) : call.read(this.#sql.lookUpWhole, [...bounds, whole]);
+    };
+  }
+}
+
+/** Returns the id as its column has it. An object in place of an id is refused. */
+function columnOf(id: string): string {
+  if (typeof id !== 'string') throw new TypeError('The id of a row is a string.');
+  return orderedText(id);
+}
+
+const rowOf = <R extends Row>({ id, version, content }: Stored): R => rowOfText<R>(id, Number(version), content);
+const entriesIn = ({ indexes }: Known, row: Row): readonly Entry[] => [...indexes.values()].flatMap((index) => index.entriesOf(row));
+const nameOf = ({ index, key }: Entry): string => `${index} ${key}`;
+const keyColumnsOf = (entries: readonly Entry[]): readonly unknown[] => columnsOf(entries).slice(0, 2);
+
+/** Returns whether an adapter wrote the text of a row. */
+function isOwn(row: Row, content: string): boolean {
+  try {
+    return textOfRow(row) === content;
+  } catch {
+    return false;
+  }
+}
+
+/** Repeats an attempt that lost to a concurrent write, after a random time, so that two writers of one row do not collide repeatedly. */
+async function repeat<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const result = await attempt();
+    if (result !== undefined) return result;
+    await sleep(Math.random() * 10);
+  }
+}

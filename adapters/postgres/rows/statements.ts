@@ -1,0 +1,123 @@
+import { BOUND } from '../connection.js';
+import { CHURN, type Table, type TableNames } from '../tables.js';
+
+/** Tables of the directory. */
+export const directoryTables: readonly Table[] = [
+  {
+    name: 'rows',
+    // The number of the last index whose entries the row has. A fill changes it, so that a write that did not know the index fails its condition.
+    columns: `collection text collate "C", id text collate "C", version int not null, filled int not null, content text collate "C" not null,
+      primary key (collection, id)`,
+    storage: CHURN,
+  },
+  {
+    name: 'indexes',
+    columns: `id int generated always as identity primary key, collection text collate "C" not null, name text collate "C" not null,
+      spec text collate "C" not null, is_complete boolean not null default false, unique (collection, name)`,
+  },
+  {
+    name: 'entries',
+    columns: `index_id int, key text collate "C", id text collate "C", is_unique boolean not null, whole text collate "C",
+      primary key (index_id, key, id)`,
+    storage: CHURN,
+    indexes: { 'unique one': '(index_id, key) where is_unique' },
+  },
+];
+
+/** Outcome of a write. `known` is false if the node does not know all indexes; nothing was written in this case. */
+export interface Outcome {
+  readonly known: 'true' | 'false';
+  readonly written: 'true' | 'false';
+}
+
+/** Rows of an answer. */
+export interface Stored {
+  readonly id: string;
+  readonly version: string;
+  readonly content: string;
+}
+export interface Versioned extends Stored {
+  readonly filled: string;
+}
+export interface Found extends Stored {
+  readonly key: string;
+}
+
+/** Direction of a range: its operator and its order. */
+const directions = { ascending: ['>', 'asc'], descending: ['<', 'desc'] } as const;
+
+export type Statements = ReturnType<typeof statementsOf>;
+
+/** Returns the statements about the rows of one collection, which is `$1`, or `$2` behind the bound of a write. */
+export function statementsOf(names: TableNames) {
+  const [rows, indexes, entries] = [names.at('rows'), names.at('indexes'), names.at('entries')];
+  /** A lateral join with a limit is a nested loop, whatever the statistics say. An entry without a row does not shorten a page. */
+  const ofEntries = (columns: string) =>
+    `select e.id, r.version::text as version, r.content${columns} from ${entries} e
+      cross join lateral (select version, content from ${rows} where collection = $1 and id = e.id limit 1) r where e.index_id = $2::int`;
+  const wholeKey = 'coalesce(e.whole, e.key)';
+  // Only while nobody registers an index, which locks this table, does the statement begin; then `known` sees all that is registered.
+  const known = `with ${BOUND}, held as (select 1 from ${indexes} where false for key share),
+    known as materialized (select 1 from bound where (select coalesce(max(id), 0) from ${indexes} where collection = $2) = $3::int)`;
+  const added = (at: number) => `added as (insert into ${entries} as e (index_id, key, id, is_unique, whole)
+    select i, k, w.id, u, h from written w, unnest($${at}::int[], $${at + 1}::text[], $${at + 2}::boolean[], $${at + 3}::text[]) as g(i, k, u, h)
+    order by i, k on conflict (index_id, key, id) do update set whole = excluded.whole where e.whole is distinct from excluded.whole)`;
+  const removed = (
+    at: number,
+  ) => `removed as (delete from ${entries} e using written w, unnest($${at}::int[], $${at + 1}::text[]) as g(i, k)
+    where e.index_id = g.i and e.key = g.k and e.id = w.id)`;
+  const outcome = `select exists (select 1 from known)::text as known, exists (select 1 from written)::text as written from bound`;
+  const unchanged = 'r.collection = $2 and r.id = $4 and r.version = $5::int and r.filled = $6::int';
+
+  return {
+    get: `select id, version::text as version, filled::text as filled, content from ${rows} where collection = $1 and id = $2`,
+    page: `select id, version::text as version, content from ${rows} where collection = $1 and id > $2 order by id limit $3::int`,
+    lookUp: `${ofEntries('')} and e.key = $3 and e.id > $4 order by e.id limit $5::int`,
+    lookUpWhole: `${ofEntries('')} and e.key = $3 and e.id > $4 and e.whole = $6 order by e.id limit $5::int`,
+    /** Entries behind a position, up to the other end of the range. Bounds of whole keys are checked too. */
+    range: (direction: keyof typeof directions, end: '<' | '<=' | '>=') => {
+      const [operator, order] = directions[direction];
+      return `${ofEntries(', e.key')} and (e.key, e.id) ${operator} ($3, $4) and e.key ${end} $5 and ${wholeKey} >= $6 and ${wholeKey} < $7
+        order by e.key ${order}, e.id ${order} limit $8::int`;
+    },
+    /** Entries that share the beginning of their keys, in the order of the whole keys. */
+    shared: (direction: keyof typeof directions) => {
+      const [operator, order] = directions[direction];
+      return `${ofEntries(', e.key')} and e.key = $3 and (${wholeKey}, e.id) ${operator} ($4, $5) and ${wholeKey} >= $6 and ${wholeKey} < $7
+        order by ${wholeKey} ${order}, e.id ${order} limit $8::int`;
+    },
+    insert: `${known}, written as (insert into ${rows} (collection, id, version, filled, content) select $2, $4, 1, $3::int, $5 from known
+      on conflict (collection, id) do nothing returning id), ${added(6)} ${outcome}`,
+    replace: `${known}, written as (update ${rows} r set version = r.version + 1, filled = $3::int, content = $7 from known where ${unchanged} returning r.id),
+      ${removed(8)}, ${added(10)} ${outcome}`,
+    remove: `${known}, written as (delete from ${rows} r using known where ${unchanged} returning r.id), ${removed(7)} ${outcome}`,
+    /** Entries of a row in these indexes. Reads all entries of the indexes. */
+    keysOfRow: `select index_id::text as index, key from ${entries} where index_id = any($1::int[]) and id = $2`,
+
+    registry: `select id::text as id, collection, name, spec, is_complete::text as complete from ${indexes} where collection = any($1::text[]) order by id`,
+    /** Rows that may lack entries of the last index. */
+    unfilled: `select id, version::text as version, filled::text as filled, content from ${rows}
+      where collection = $1 and id > $2 and filled < $3::int order by id limit $4::int`,
+    /** Rows that changed have all their entries, because no write after the registration lacks them. */
+    fill: `with ${BOUND}, written as (update ${rows} r set filled = $3::int from bound, unnest($4::text[], $5::int[]) as g(id, version)
+      where r.collection = $2 and r.id = g.id and r.version = g.version and r.filled < $3::int returning r.id),
+      added as (insert into ${entries} (index_id, key, id, is_unique, whole)
+        select i, k, w.id, u, h from written w join unnest($6::text[], $7::int[], $8::text[], $9::boolean[], $10::text[]) as g(id, i, k, u, h) on g.id = w.id
+        order by i, k on conflict (index_id, key, id) do nothing)
+      select 'yes' as done from bound`,
+    complete: `with ${BOUND}, done as (update ${indexes} i set is_complete = true from bound where i.collection = any($2::text[]) and not i.is_complete
+      and not exists (select 1 from ${rows} r where r.collection = i.collection and r.filled < i.id)) select 'yes' as done from bound`,
+    /** Takes back indexes that cannot be completed. */
+    withdraw: `with ${BOUND}, gone as (delete from ${indexes} i using bound where i.collection = $2 and i.id = any($3::int[]) and not i.is_complete),
+      removed as (delete from ${entries} e using bound where e.index_id = any($3::int[]) or e.index_id = any($4::int[])) select 'yes' as done from bound`,
+    /**
+     * Registers indexes. Waits until all writes have ended that do not know them, and keeps new writes waiting meanwhile, so the wait is short. A block has no
+     * parameters, so the declarations are written in hexadecimal digits.
+     */
+    register: (declared: readonly { readonly collection: string; readonly name: string; readonly spec: string }[]) =>
+      `do $make$ begin perform set_config('lock_timeout', '300ms', true); lock table ${indexes} in exclusive mode;
+      insert into ${indexes} (collection, name, spec) select g->>'collection', g->>'name', g->>'spec'
+      from jsonb_array_elements(convert_from(decode('${Buffer.from(JSON.stringify(declared)).toString('hex')}', 'hex'), 'UTF8')::jsonb) as g
+      on conflict (collection, name) do nothing; end $make$`,
+  };
+}
