@@ -69,6 +69,8 @@ export interface ArtifactStore {
   readonly name: string;
   /** Whether records are lost when the process ends; refused in production. */
   readonly ephemeral: boolean;
+  /** Set for a store that serves one process alone, which production logs. @default the store serves any number of nodes */
+  readonly nodes?: 1;
   /**
    * Makes the store ready. Every other call except `health` comes after it. Many nodes may call it, repeatedly and at the same time.
    * @param now the node's estimate of {@link time}, for a store that compares instants in this process. @default the node's clock

@@ -99,6 +99,8 @@ export interface DirectoryStore {
   readonly name: string;
   /** Whether records are lost when the process ends; refused in production. */
   readonly ephemeral: boolean;
+  /** Set for a store that serves one process alone, which production logs. @default the store serves any number of nodes */
+  readonly nodes?: 1;
   /**
    * Makes the collections and their indexes ready. Every other call except `health` comes after it. Many nodes may call it, repeatedly and
    * at the same time.

@@ -6,6 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../../../adapters/memory/index.js';
+import type { Logger } from '../../logger.js';
 import type { ArtifactStore } from '../../store/artifact-store.js';
 import { type Caches, createCaches } from '../../store/caches/cache.js';
 import type { DirectoryStore } from '../../store/directory-store.js';
@@ -50,6 +51,7 @@ export async function openStores({ options, extensions, logger }: Settings): Pro
   const artifacts = options.artifacts ? createReachableArtifacts(timed.store, callTimeouts, logger) : timed.store;
   const durable = options.directory ? createReachableDirectory(options.directory, callTimeouts, logger) : memoryDirectory();
   await Promise.all([artifacts.open(), durable.open([...Object.values(collections), ...extensionSpecs(extensions)])]);
+  if (options.production) logOneProcess(options, logger);
   const directory = options.keys.encryption ? durable : await withOwnKeys(durable, memoryDirectory());
   const store = createCheckedDirectory(directory, { logger, now, wrongPathOfExtension: extensionRowChecks(extensions) });
   const caches = createCaches(store, { logger });
@@ -67,6 +69,12 @@ export async function openStores({ options, extensions, logger }: Settings): Pro
     lease: (work, holder = node, ms = LEASE_MS) => artifacts.lease(work, holder, ms),
     closing,
   };
+}
+
+/** Logs the stores that serve one process, because a second process of the service does not start. */
+function logOneProcess({ artifacts, directory }: Settings['options'], logger: Logger): void {
+  const stores = [artifacts, directory].flatMap((store) => (store?.nodes === 1 ? [store.name] : []));
+  if (stores.length > 0) logger.info({ stores: [...new Set(stores)] }, 'the store serves one process');
 }
 
 /** Stores signing keys in the memory of this node if only this node can decrypt them. */
