@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Collection, CollectionSpec, Page, Range, Row, Unsaved, Where } from '../../lib/store/directory-store.js';
+import { orderedText } from '../sql/ordered-text.js';
+import { RowIndex } from '../sql/row-index.js';
+import { rowOfText, textOfRow } from '../sql/row-text.js';
+import type { RowPage, StoredRow } from './calls.js';
+import type { FileUse } from './shared-file.js';
+
+/** Maximum rows in one read, if all rows are requested, so that no read delays other calls for long. */
+const CHUNK = 500;
+
+/** Rows of a collection. The worker keeps the entries of the indexes, in the same transaction as the row. */
+export class Rows<R extends Row> implements Collection<R> {
+  readonly #name: string;
+  readonly #file: FileUse;
+  readonly #indexes = new Map<string, RowIndex>();
+
+  constructor(name: string, file: FileUse) {
+    this.#name = name;
+    this.#file = file;
+  }
+
+  /** Declares indexes that the worker has made ready. */
+  declare(specs: CollectionSpec['indexes']): void {
+    for (const [name, spec] of Object.entries(specs)) this.#indexes.set(name, new RowIndex(spec));
+  }
+
+  async get(id: string): Promise<R | undefined> {
+    const stored = await this.#file.call('getRow', this.#name, columnOf(id));
+    return stored === undefined ? undefined : rowOf<R>(stored);
+  }
+
+  async find(where: Where, page?: Page): Promise<readonly R[]> {
+    if (page !== undefined && !(Number.isInteger(page.limit) && page.limit > 0)) {
+      throw new TypeError('The limit of a page is a positive whole number.');
+    }
+    const index = this.#lookUp(where);
+    const rows: R[] = [];
+    for (let after = page?.after === undefined ? '' : columnOf(page.after); ; ) {
+      const limit = Math.min(CHUNK, (page?.limit ?? Number.POSITIVE_INFINITY) - rows.length);
+      const stored = await this.#file.call('findRows', this.#name, { ...index, after, limit });
+      rows.push(...stored.map((each) => rowOf<R>(each)));
+      if (stored.length < limit || rows.length === page?.limit) return rows;
+      after = stored.at(-1)?.id as string;
+    }
+  }
+
+  async range(range: Range): Promise<readonly R[]> {
+    const index = this.#indexes.get(range.index);
+    if (index === undefined) throw new TypeError(`'${this.#name}' has no index '${range.index}'.`);
+    const { descending: isDescending = false, limit } = range;
+    const stored = await this.#file.call('rangeOfRows', this.#name, { ...index.rangeOf(range), index: range.index, isDescending, limit });
+    return stored.map((each) => rowOf<R>(each));
+  }
+
+  async insert(row: Unsaved<R>): Promise<R> {
+    const text = textOfRow(row);
+    const id = columnOf(row.id);
+    await this.#file.call('insertRow', this.#name, id, text);
+    return rowOfText(id, 1, text);
+  }
+
+  async put(row: Unsaved<R>): Promise<R> {
+    const text = textOfRow(row);
+    const id = columnOf(row.id);
+    return rowOfText(id, await this.#file.call('putRow', this.#name, id, text), text);
+  }
+
+  async update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
+    for (;;) {
+      const current = await this.get(id);
+      if (current === undefined) return undefined;
+      const next = change(current);
+      if (next === current) return current;
+      if (next.id !== id) throw new TypeError('An update cannot change the id of a row.');
+      const text = textOfRow(next);
+      const column = columnOf(id);
+      if (await this.#file.call('replaceRow', this.#name, column, text, current.version))
+        return rowOfText(column, current.version + 1, text);
+      await pause();
+    }
+  }
+
+  async remove(id: string, version?: number): Promise<boolean> {
+    return this.#file.call('removeRow', this.#name, columnOf(id), version);
+  }
+
+  #lookUp(where: Where): Pick<RowPage, 'index'> {
+    const [query, ...others] = Object.entries(where);
+    if (query === undefined) return {};
+    const [name, values] = query;
+    const index = this.#indexes.get(name);
+    if (index === undefined || others.length > 0) {
+      throw new TypeError(`'${this.#name}' is queried by one of its indexes: ${[...this.#indexes.keys()].join(', ')}.`);
+    }
+    return { index: { name, key: index.lookUp(values) } };
+  }
+}
+
+/** Returns the id as the column has it. */
+function columnOf(id: string): string {
+  if (typeof id !== 'string') throw new TypeError('The id of a row is a string.');
+  return orderedText(id);
+}
+
+const rowOf = <R extends Row>({ id, version, row }: StoredRow): R => rowOfText(id, version, row);
+
+/** Waits a random time, so that two writers of one row do not collide repeatedly. */
+const pause = (): Promise<void> => sleep(Math.random() * 5);

@@ -1,0 +1,79 @@
+import { type Answer, type CallsOf, type Reads, threadTime, type Writes } from '../calls.js';
+import { type Database, LostTransaction } from './database.js';
+import { failureOf } from './failures.js';
+import { isSqliteError, sqliteCodeOf, sqliteCodes } from './node-sqlite.js';
+
+/** Maximum calls of one transaction, so that no call waits long for the calls before it. */
+const MAX_CALLS = 200;
+/** Milliseconds after which the caller has given up. */
+const PATIENCE_MS = 1500;
+
+type DataCall = CallsOf<Reads> | CallsOf<Writes>;
+type AnyCall = (...args: readonly unknown[]) => unknown;
+
+/**
+ * Runs the calls that wait. Reads come first, and are answered immediately. Writes then share one transaction, and are answered when the transaction is on the
+ * disk. A write that is refused undoes only its own part.
+ */
+export class Batches {
+  readonly #database: Database;
+  readonly #reads: Reads;
+  readonly #writes: Writes;
+  readonly #post: (answers: readonly Answer[]) => void;
+
+  constructor(database: Database, reads: Reads, writes: Writes, post: (answers: readonly Answer[]) => void) {
+    this.#database = database;
+    this.#reads = reads;
+    this.#writes = writes;
+    this.#post = post;
+  }
+
+  run(calls: readonly DataCall[]): void {
+    const now = threadTime();
+    const awaited = calls.filter(({ at }) => now - at < PATIENCE_MS);
+    const late = calls.filter(({ at }) => now - at >= PATIENCE_MS);
+    if (late.length > 0) this.#post(late.map(({ id }) => ({ id, failure: { message: 'The call waited too long and was not made.' } })));
+    for (let start = 0; start < awaited.length; start += MAX_CALLS) this.#runSome(awaited.slice(start, start + MAX_CALLS));
+  }
+
+  #runSome(calls: readonly DataCall[]): void {
+    const reads = calls.filter(({ name }) => Object.hasOwn(this.#reads, name));
+    const writes = calls.filter(({ name }) => !Object.hasOwn(this.#reads, name));
+    if (reads.length > 0) this.#post(reads.map((call) => this.#answer(call, this.#reads)));
+    if (writes.length > 0) this.#post(this.#answersOf(writes));
+  }
+
+  #answersOf(writes: readonly DataCall[]): readonly Answer[] {
+    try {
+      return this.#database.inTransaction(() => writes.map((call) => this.#answerAlone(call)));
+    } catch (thrown) {
+      const error = thrown instanceof LostTransaction ? thrown.cause : thrown;
+      const failure = failureOf(error, this.#database.file);
+      // After an error of the disk, only a connection that reads the log again knows what the disk has.
+      if (isSqliteError(error) && sqliteCodeOf(error) === sqliteCodes.inputOutput) throw new Error(failure.message, { cause: error });
+      return writes.map(({ id }) => ({ id, failure }));
+    }
+  }
+
+  /** @throws LostTransaction */
+  #answerAlone(call: DataCall): Answer {
+    try {
+      return { id: call.id, value: this.#database.inSavepoint(() => this.#call(call, this.#writes)) };
+    } catch (error) {
+      if (error instanceof LostTransaction) throw error;
+      return { id: call.id, failure: failureOf(error, this.#database.file) };
+    }
+  }
+
+  #answer(call: DataCall, handlers: Reads | Writes): Answer {
+    try {
+      return { id: call.id, value: this.#call(call, handlers) };
+    } catch (error) {
+      return { id: call.id, failure: failureOf(error, this.#database.file) };
+    }
+  }
+
+  #call({ name, args }: DataCall, handlers: Reads | Writes): unknown {
+    return (handlers as unknown as Readonly<Record<string, AnyCall>>)[name]?.(...args);
+  }
+}

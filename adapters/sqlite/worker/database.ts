@@ -1,0 +1,143 @@
+/**
+ * The worker thread of a file: its connection, its tables, and the calls of the stores.
+ *
+ * `worker` is the entry. `database` opens the file, `file-lock` keeps other processes away, `batches` shares one transaction between the calls that wait,
+ * and a second thread (`checkpointer`) copies the log into the file. The other files have one table each.
+ */
+import { closeSync, openSync, statSync } from 'node:fs';
+import { IdpError } from '../../../lib/errors.js';
+import { type Connection, connect, type Statement } from './node-sqlite.js';
+
+/** Milliseconds that a statement waits for another program that writes the file. */
+const BUSY_MS = 500;
+/** Maximum bytes of the log after all its pages are in the file. */
+const LOG_LIMIT = 64 * 1024 * 1024;
+
+/** Settings that are read back, because a file system may refuse them. @see https://sqlite.org/pragma.html */
+const settings = [
+  ['journal_mode', 'wal', 'keep the file on a disk of this machine'],
+  // 2 is FULL: each commit is on the disk before its answer.
+  ['synchronous', 2, 'keep the file on a disk of this machine'],
+  ['encoding', 'UTF-8', 'name a new file'],
+] as const;
+
+/** Creates a missing file that only its owner may read. An existing file is not opened here, because closing it would release the locks of this process. */
+export function createFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+/** An error that has ended the transaction of several calls. The cause is the error of SQLite. */
+export class LostTransaction extends Error {
+  constructor(cause: unknown) {
+    super('The transaction was undone.', { cause });
+  }
+}
+
+/** The connection to the file. */
+export class Database {
+  readonly file: string;
+  readonly #connection: Connection;
+  readonly #begin: Statement;
+  readonly #commit: Statement;
+  readonly #savepoint: Statement;
+  readonly #release: Statement;
+  readonly #read: Statement;
+  readonly #inode: number;
+
+  /** @throws IdpError `store_unfit` for settings that the file does not take; Error if the file cannot be opened. */
+  constructor(file: string) {
+    this.file = file;
+    this.#inode = statSync(file).ino;
+    this.#connection = connect(file);
+    this.#connection.exec(`pragma busy_timeout = ${BUSY_MS}`);
+    this.#connection.exec('pragma journal_mode = wal');
+    this.#connection.exec('pragma synchronous = full');
+    // On macOS, an ordinary fsync does not reach the disk.
+    this.#connection.exec('pragma fullfsync = on; pragma checkpoint_fullfsync = on');
+    this.#connection.exec(`pragma wal_autocheckpoint = 0; pragma journal_size_limit = ${LOG_LIMIT}; pragma trusted_schema = off`);
+    for (const [setting, expected, change] of settings) this.#check(setting, expected, change);
+    this.#begin = this.prepare('begin immediate');
+    this.#commit = this.prepare('commit');
+    this.#savepoint = this.prepare('savepoint one_call');
+    this.#release = this.prepare('release one_call');
+    this.#read = this.prepare('select count(*) from sqlite_schema');
+  }
+
+  prepare(sql: string): Statement {
+    return this.#connection.prepare(sql);
+  }
+
+  exec(sql: string): void {
+    this.#connection.exec(sql);
+  }
+
+  /** Runs the work in a transaction, which is on the disk when this function returns. If the work or the commit fails, nothing is written. */
+  inTransaction<T>(work: () => T): T {
+    this.#begin.run();
+    try {
+      const result = work();
+      this.#commit.run();
+      return result;
+    } catch (error) {
+      this.#undo('rollback');
+      throw error;
+    }
+  }
+
+  /**
+   * Runs a part of a transaction. If the part throws, only its own writes are undone.
+   * @throws LostTransaction after an error by which SQLite undid the whole transaction. No part may run after it, because its writes would be alone.
+   */
+  inSavepoint<T>(work: () => T): T {
+    this.#savepoint.run();
+    try {
+      const result = work();
+      this.#release.run();
+      return result;
+    } catch (error) {
+      if (!this.#undo('rollback to one_call; release one_call')) throw new LostTransaction(error);
+      throw error;
+    }
+  }
+
+  /** Copies the pages of the log that no reader needs into the file, so that the log can begin again. Never waits for a reader. */
+  checkpoint(): void {
+    this.#connection.exec('pragma wal_checkpoint(passive)');
+  }
+
+  /** @throws Error if the file cannot be read */
+  checkReadable(): void {
+    this.#read.get();
+  }
+
+  /** @throws Error if the path names another file now: its writes would be lost. */
+  checkPlace(): void {
+    if (statSync(this.file, { throwIfNoEntry: false })?.ino === this.#inode) return;
+    throw new Error(`The file ${this.file} was moved or removed while the service runs. Put it back, or restart the service.`);
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  /** @returns false if SQLite has undone the transaction itself, as after some errors of the disk. */
+  #undo(sql: string): boolean {
+    try {
+      this.#connection.exec(sql);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #check(setting: string, expected: string | number, change: string): void {
+    const found = Object.values(this.prepare(`pragma ${setting}`).get() ?? {})[0];
+    if (found === expected) return;
+    this.#connection.close();
+    throw new IdpError('store_unfit', { store: 'sqlite', file: this.file, setting, found, expected, change });
+  }
+}

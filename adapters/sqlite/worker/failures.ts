@@ -1,0 +1,40 @@
+import { IdpError } from '../../../lib/errors.js';
+import type { Failure } from '../calls.js';
+import { isSqliteError, sqliteCodeOf, sqliteCodes } from './node-sqlite.js';
+
+/** Remedies of an operator, by the code of the error. */
+const remedies = new Map<number, string>([
+  [sqliteCodes.busy, 'end the other program that writes the file'],
+  [sqliteCodes.readOnly, "let the service's user write the file and its folder"],
+  [sqliteCodes.inputOutput, 'check the disk'],
+  [sqliteCodes.corrupt, 'stop the service, and restore the last backup'],
+  [sqliteCodes.full, 'free space on the disk'],
+  [sqliteCodes.cannotOpen, "create the folder of the file, and let the service's user write it"],
+  [sqliteCodes.notADatabase, 'name another file, or restore the last backup'],
+]);
+
+const remedyOf = (error: unknown): string | undefined => (isSqliteError(error) ? remedies.get(sqliteCodeOf(error)) : undefined);
+
+/** Returns the error of a start that cannot open the file. */
+export function unfit(file: string, error: unknown): IdpError {
+  if (error instanceof IdpError) return error;
+  const change = remedyOf(error) ?? 'check the path and the disk';
+  return new IdpError('store_unfit', { store: 'sqlite', file, found: messageOf(error), expected: 'a database of SQLite', change });
+}
+
+/** Returns the error of a file that was open before, and that cannot be opened again. Calls get an outage until the file can be opened. */
+export function notReopened(file: string, error: unknown): Error {
+  const { found, change } = unfit(file, error).details;
+  return new Error(`${found}: ${file}. To fix it, ${change}.`);
+}
+
+/** Returns an error as the data of a message. */
+export function failureOf(error: unknown, file: string): Failure {
+  if (error instanceof IdpError) return { message: error.message, idp: { code: error.code, details: error.details } };
+  const message = messageOf(error);
+  if (!isSqliteError(error)) return { message, isTypeError: error instanceof TypeError };
+  const remedy = remedyOf(error);
+  return { message: remedy === undefined ? `${message}: ${file}` : `${message}: ${file}. To fix it, ${remedy}.` };
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { IdpError } from '../../../lib/errors.js';
+import { createFile } from './database.js';
+import { type Connection, connect, isSqliteError, sqliteCodeOf, sqliteCodes } from './node-sqlite.js';
+
+/** Milliseconds that a start waits for another process to end. */
+const WAIT_MS = 10_000;
+const PAUSE_MS = 100;
+
+/**
+ * Locks the file for this process: a transaction on a second file, which lasts as long as the worker. The operating system releases the lock with the
+ * process, however the process ends.
+ * @param isStopped ends the wait
+ * @throws IdpError `store_unfit` while another process has the lock
+ */
+export async function lockFile(file: string, isStopped: () => boolean): Promise<Connection> {
+  const path = `${file}-lock`;
+  createFile(path);
+  const lock = connect(path);
+  // The file stays empty, so its transactions need no journal on the disk.
+  lock.exec('pragma journal_mode = memory');
+  for (const end = performance.now() + WAIT_MS; ; ) {
+    try {
+      lock.exec('begin exclusive');
+      return lock;
+    } catch (error) {
+      if (!isSqliteError(error) || sqliteCodeOf(error) !== sqliteCodes.busy) throw error;
+    }
+    if (isStopped()) throw new Error('The store was closed while it waited for the file.');
+    if (performance.now() >= end) throw inUse(file);
+    await sleep(PAUSE_MS);
+  }
+}
+
+const inUse = (file: string): IdpError =>
+  new IdpError('store_unfit', {
+    store: 'sqlite',
+    file,
+    found: 'another process uses the file',
+    expected: 'one process for each file',
+    change: 'stop the other process, or use a store that serves several processes',
+  });

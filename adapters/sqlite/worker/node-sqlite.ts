@@ -1,0 +1,52 @@
+/** The part of `node:sqlite` that the worker uses. Its types are not in `@types/node` 20. */
+
+export type Value = string | number | null;
+/** A row of an answer, by the names of its columns. */
+export type Columns = Readonly<Record<string, Value>>;
+
+export interface Statement {
+  run(...values: readonly Value[]): { readonly changes: number | bigint };
+  get(...values: readonly Value[]): Columns | undefined;
+  all(...values: readonly Value[]): Columns[];
+}
+
+export interface Connection {
+  exec(sql: string): void;
+  prepare(sql: string): Statement;
+  close(): void;
+}
+
+interface NodeSqlite {
+  /** The name from Node.js 26. */
+  readonly Database?: new (
+    path: string,
+  ) => Connection;
+  readonly DatabaseSync: new (path: string) => Connection;
+}
+
+/**
+ * Loads `node:sqlite` in this thread, without the warning that it is experimental. All other warnings of the thread are printed.
+ */
+export function connect(path: string): Connection {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    const { Database, DatabaseSync } = process.getBuiltinModule('node:sqlite') as NodeSqlite;
+    return Database === undefined ? new DatabaseSync(path) : new Database(path);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/** An error of SQLite. @see https://sqlite.org/rescode.html */
+export interface SqliteError extends Error {
+  readonly errcode: number;
+}
+
+export const isSqliteError = (error: unknown): error is SqliteError =>
+  error instanceof Error && typeof (error as Partial<SqliteError>).errcode === 'number';
+
+/** Codes of the errors of SQLite that the worker distinguishes, without the details in their upper bits. */
+export const sqliteCodes = { busy: 5, readOnly: 8, inputOutput: 10, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 } as const;
+
+export const sqliteCodeOf = (error: SqliteError): number => error.errcode & 0xff;

@@ -1,0 +1,131 @@
+/** Entry of the thread that has the connection to a file. */
+import { parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads';
+import type { Call, CallsOf, Message, Reads, Service, WorkerData, Writes } from '../calls.js';
+import { ArtifactTable } from './artifact-table.js';
+import { Batches } from './batches.js';
+import { CountersAndLeases } from './counters.js';
+import { createFile, Database } from './database.js';
+import { failureOf, notReopened, unfit } from './failures.js';
+import { lockFile } from './file-lock.js';
+import type { Connection } from './node-sqlite.js';
+import { Registry } from './registry.js';
+import { RowTable } from './row-table.js';
+import { Sweep } from './sweep.js';
+
+/** Pages of the log from which this thread completes a checkpoint itself. Otherwise a log under constant load would never begin again. */
+const LONG_LOG = 4000;
+
+/** An open file. */
+class OpenFile {
+  readonly database: Database;
+  readonly batches: Batches;
+  readonly registry: Registry;
+  readonly #lock: Connection;
+  readonly #sweep: Sweep;
+  readonly #checkpointer: Worker;
+
+  constructor(file: string, lock: Connection) {
+    this.#lock = lock;
+    this.database = new Database(file);
+    const artifacts = new ArtifactTable(this.database);
+    const counters = new CountersAndLeases(this.database);
+    this.registry = new Registry(this.database);
+    const rows = new RowTable(this.database, this.registry);
+    this.batches = new Batches(this.database, readsOf(artifacts, rows), writesOf(artifacts, counters, rows), (answers) =>
+      post({ answers }),
+    );
+    this.#sweep = new Sweep(this.database);
+    this.#checkpointer = new Worker(new URL('./checkpointer.js', import.meta.url), { workerData: file, execArgv: [] });
+    this.#checkpointer.on('message', (pages: number) => pages >= LONG_LOG && this.database.checkpoint());
+  }
+
+  readonly close = async (): Promise<void> => {
+    this.#sweep.stop();
+    await this.#checkpointer.terminate();
+    // The last connection copies the log into the file, and removes the log.
+    this.database.close();
+    this.#lock.close();
+  };
+}
+
+const readsOf = (artifacts: ArtifactTable, rows: RowTable): Reads => ({
+  readArtifacts: (requests) => artifacts.read(requests),
+  listByAccount: (account) => artifacts.listByAccount(account),
+  getRow: (collection, id) => rows.get(collection, id),
+  findRows: (collection, page) => rows.find(collection, page),
+  rangeOfRows: (collection, range) => rows.range(collection, range),
+});
+
+const writesOf = (artifacts: ArtifactTable, counters: CountersAndLeases, rows: RowTable): Writes => ({
+  commitArtifacts: (writes) => artifacts.commit(writes),
+  hit: (counter, window, by) => counters.hit(counter, window, by),
+  lease: (name, holder, ttl) => counters.lease(name, holder, ttl),
+  insertRow: (collection, id, row) => rows.insert(collection, id, row),
+  putRow: (collection, id, row) => rows.put(collection, id, row),
+  replaceRow: (collection, id, row, version) => rows.replace(collection, id, row, version),
+  removeRow: (collection, id, version) => rows.remove(collection, id, version),
+});
+
+const port = parentPort as NonNullable<typeof parentPort>;
+const { file, isReopened } = workerData as WorkerData;
+let opened: OpenFile | undefined;
+let isClosing = false;
+/** Calls that wait for the file. */
+let waiting: Call[] = [];
+
+const post = (message: Message): void => port.postMessage(message);
+
+async function open(): Promise<void> {
+  try {
+    if (!isReopened) createFile(file);
+    opened = new OpenFile(file, await lockFile(file, () => isClosing));
+  } catch (error) {
+    const failure = failureOf(isReopened ? notReopened(file, error) : unfit(file, error), file);
+    post({ answers: waiting.map(({ id }) => ({ id, failure })) });
+    process.exit();
+  }
+  post({ isOpen: true });
+  take(waiting, opened);
+}
+
+/** While the file is being opened, only the health is answered, because a start may wait long for another process. */
+function receive(calls: readonly Call[]): void {
+  isClosing ||= calls.some(({ name }) => name === 'close');
+  if (opened !== undefined) {
+    take(calls, opened);
+    return;
+  }
+  waiting = [...waiting, ...calls.filter(({ name }) => name !== 'health')];
+  post({ answers: calls.filter(({ name }) => name === 'health').map(({ id }) => ({ id, value: undefined })) });
+}
+
+/** Runs the calls about rows and records together, then the calls about the file. */
+function take(calls: readonly Call[], file: OpenFile): void {
+  const data: (CallsOf<Reads> | CallsOf<Writes>)[] = [];
+  const service: CallsOf<Service>[] = [];
+  for (const call of calls) {
+    if (call.name === 'open' || call.name === 'health' || call.name === 'close') service.push(call);
+    else data.push(call);
+  }
+  file.batches.run(data);
+  for (const call of service) void serve(call, file);
+}
+
+async function serve(call: CallsOf<Service>, { database, registry, close }: OpenFile): Promise<void> {
+  const { id } = call;
+  try {
+    if (call.name === 'open') await registry.open(...call.args);
+    else if (call.name === 'health') database.checkReadable();
+    else await close().then(() => process.exit());
+    post({ answers: [{ id, value: undefined }] });
+  } catch (error) {
+    post({ answers: [{ id, failure: failureOf(error, file) }] });
+  }
+}
+
+port.on('message', (first: Call) => {
+  const calls = [first];
+  for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) calls.push(next.message as Call);
+  receive(calls);
+});
+void open();
