@@ -54,7 +54,7 @@ test('no problem of a seed says “expected” itself, because the message does'
 
 /** Errors of oidc-provider whose text a client sees. It logs the texts of others, and answers one of its own. */
 const shownErrors =
-  /^errors\.(?:InvalidRequest|InvalidRequestObject|InvalidRequestUri|InvalidScope|InvalidTarget|InvalidDpopProof|InvalidClientMetadata|AccessDenied|LoginRequired|UnauthorizedClient|UnsupportedResponseType|UnmetAuthenticationRequirements|CustomOIDCProviderError)$/;
+  /^(?:HintTokenExpired|errors\.(?:InvalidRequest|InvalidRequestObject|InvalidRequestUri|InvalidScope|InvalidTarget|InvalidDpopProof|InvalidClientMetadata|AccessDenied|LoginRequired|UnauthorizedClient|UnsupportedResponseType|UnmetAuthenticationRequirements|CustomOIDCProviderError))$/;
 
 /** Texts of oidc-provider. The service writes the same ones where it answers in the place of oidc-provider, so that no answer depends on who answers. */
 const ofOidcProvider = readdirSync('node_modules/oidc-provider/lib', { recursive: true, encoding: 'utf8' })
@@ -69,6 +69,7 @@ const descriptions = phrasesIn(['lib/oidc', 'lib/http', 'extensions/ciba'], (nod
   if (ts.isVariableDeclaration(node) && /^(?:mismatches|requestObjectFaults)$/.test(node.name.getText()) && node.initializer)
     return faultTexts(node.initializer);
   if (ts.isVariableDeclaration(node) && /^(?:refusal|BOTH_REQUESTS)$/.test(node.name.getText())) return [node.initializer];
+  if (ts.isBinaryExpression(node) && node.left.getText() === 'problems(ctx).uri') return [node.right];
   return ts.isPropertyAssignment(node) && /^(?:error_)?description$/.test(node.name.getText()) ? [node.initializer] : [];
 });
 

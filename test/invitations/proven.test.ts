@@ -78,7 +78,7 @@ test('a form of an invitation that was withdrawn meanwhile makes nothing, and th
   const answer = await agent.submit(form, { givenName: 'G', familyName: 'G', email, password: PASSWORD });
   expect(titleOf(answer)).not.toBe('Check your e-mail to go on');
   const closed = await new Agent().follow(await new Agent().get(`${url()}&prompt=create`));
-  expect(closed.location ?? closed.body).toMatch(/access_denied|people cannot create accounts here/);
+  expect(closed.location ?? closed.body).toMatch(/access_denied|Users cannot create accounts here/);
 });
 
 test('R7-LATE: an account that is made after the sign-in has expired says that the invitation is still to be accepted', async () => {

@@ -79,12 +79,12 @@ export function createRequestUris({ directory, remote, logger }: OidcParts): Req
       const client = await findCaller(directory, clientId);
       if (!isClient(client)) return;
       if (!isRegistered(client, uri)) {
-        problems(ctx).uri = 'request_uri is not registered';
+        problems(ctx).uri = 'request_uri is not registered. Add it to request_uris of the client.';
         return;
       }
       const found = await readable(client, uri);
       if (found === undefined) {
-        problems(ctx).uri = 'request_uri could not be read';
+        problems(ctx).uri = 'request_uri could not be read. Check that the URL answers 200 with a request object.';
         return;
       }
       const { request_uri: _, ...query } = ctx.query;

@@ -99,7 +99,9 @@ function checkCodeHasChallenge(ctx: Context, client: Client, { codeChallenge }: 
   // Only requests that oidc-provider parsed have `oidc`. Where FAPI may apply, all requests do.
   const reason = codeChallenge === undefined ? reasonForChallenge((ctx as unknown as Partial<KoaContextWithOIDC>).oidc, client) : undefined;
   if (reason !== undefined)
-    throw new errors.InvalidGrant(`the code was given without code_challenge (PKCE), which is required by now, because ${reason}`);
+    throw new errors.InvalidGrant(
+      `The code was requested without code_challenge (PKCE). Send code_challenge with the request, because ${reason}.`,
+    );
 }
 
 /** Members of a code that describe the request for it, because a later rule of its client may refuse the code. */
@@ -119,11 +121,9 @@ export function checkCodeRequest(
   checkCodeHasChallenge(ctx, client, code);
   const { plainPkce, wasPushed } = code as CodeRequest;
   if (plainPkce && !allowPlainPkce)
-    throw new errors.InvalidGrant(
-      'the code was asked for with code_challenge_method plain, which the client may not use by now: send S256',
-    );
+    throw new errors.InvalidGrant('The code was requested with code_challenge_method plain, which the client may not use now. Send S256.');
   if (client.requirePushedAuthorizationRequests && !wasPushed)
-    throw new errors.InvalidGrant('the request of the code was not pushed, which is required of the client by now: push it (PAR)');
+    throw new errors.InvalidGrant('The request for the code was not pushed, and the client must push its requests now. Push it (PAR).');
 }
 
 /**

@@ -60,7 +60,10 @@ describe('M14: a request_uri', () => {
 
   test('M14: that fails is called once, however many ask, and a minute later again', async () => {
     host.answerBy((_, response) => void setTimeout(() => response.writeHead(404).end(), 50));
-    const refused = { error: 'invalid_request_uri', error_description: 'request_uri could not be read' };
+    const refused = {
+      error: 'invalid_request_uri',
+      error_description: 'request_uri could not be read. Check that the URL answers 200 with a request object.',
+    };
     for (const response of await atOnce(30, () => ask('failing'))) expect(response).toMatchObject(refused);
     time.at(50);
     expect(await ask('failing')).toMatchObject(refused);

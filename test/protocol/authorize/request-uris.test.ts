@@ -97,7 +97,7 @@ describe('4.2 request_uri: the URL of a JWT', () => {
     for (const uri of ['https://127.0.0.1:9/request', 'http://localhost:9/r'])
       expect(await respond(uri, outside)).toEqual({
         error: 'invalid_request_uri',
-        error_description: 'request_uri could not be read',
+        error_description: 'request_uri could not be read. Check that the URL answers 200 with a request object.',
         state: 'outside',
         iss: service.issuer,
       });
@@ -119,7 +119,7 @@ describe('4.2 request_uri: the URL of a JWT', () => {
     failing += 1;
     expect(await respond(host.url + path, outside)).toMatchObject({
       error: 'invalid_request_uri',
-      error_description: 'request_uri could not be read',
+      error_description: 'request_uri could not be read. Check that the URL answers 200 with a request object.',
     });
     expect(host.asked).toEqual([path]);
   });

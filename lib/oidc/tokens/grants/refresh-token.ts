@@ -85,7 +85,7 @@ export function createSpentTokenRules({ adapters: { tokens }, artifacts, directo
       const { value, spent } = found;
       if (!spent.successor) await end(use, spent);
       const { count } = await artifacts.hit(hashedKey('Retries', value), COUNTED_MS);
-      if (count > MAX_RETRIES) throw new errors.InvalidGrant('the refresh token was retried too often; sign the user in again');
+      if (count > MAX_RETRIES) throw new errors.InvalidGrant('The refresh token was retried too often. Sign the user in again.');
       if (isFromElsewhere(use.ctx, value, spent.token)) {
         const key = keyOf('RefreshToken', value);
         await report(use, 'RefreshTokenRetriedElsewhere', spent, key ? digestOfKey(key) : '');
