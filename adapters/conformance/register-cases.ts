@@ -41,7 +41,7 @@ export function registerCases<Store extends Closable>(
   const test = options.test ?? globalFunction<Test>('test') ?? globalFunction<Test>('it');
   const describe = options.describe ?? globalFunction<Describe>('describe');
   if (test === undefined || describe === undefined) {
-    throw new TypeError('There is no global describe and test; pass those of your test framework as options.');
+    throw new TypeError('There is no global describe and test. Pass those of your test framework as options.');
   }
   describe(title, () => {
     for (const conformanceCase of cases) {
@@ -75,8 +75,8 @@ async function runOn<Store extends Closable>(
 function checkSkips(cases: readonly ConformanceCase<never>[], skips: readonly Skip[]): ReadonlyMap<string, string> {
   const names = new Set(cases.map(({ name }) => name));
   for (const { case: name, reason } of skips) {
-    if (!names.has(name)) throw new TypeError(`There is no conformance case '${name}' to skip.`);
-    if (reason.trim() === '') throw new TypeError(`The skip of '${name}' needs a written reason.`);
+    if (!names.has(name)) throw new TypeError(`There is no conformance case '${name}' to skip. Name a case of the suite.`);
+    if (reason.trim() === '') throw new TypeError(`The skip of '${name}' has no written reason. Give one in reason.`);
   }
   return new Map(skips.map(({ case: name, reason }) => [name, reason]));
 }

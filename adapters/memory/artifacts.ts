@@ -112,7 +112,7 @@ export function memoryArtifacts(): ArtifactStore {
 
     async commit(writes) {
       if (writes.length > 1 && new Set(writes.map(({ key }) => key)).size < writes.length) {
-        throw new TypeError('A key occurs twice in one commit.');
+        throw new TypeError('A key occurs twice in one commit. Write each key once.');
       }
       const now = Date.now();
       for (const write of writes) {

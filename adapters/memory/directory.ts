@@ -29,7 +29,7 @@ export function memoryDirectory(): DirectoryStore {
 
     collection<R extends Row>(name: string): Collection<R> {
       const table = tables.get(name);
-      if (table === undefined) throw new TypeError(`The collection '${name}' was not opened.`);
+      if (table === undefined) throw new TypeError(`The collection '${name}' was not opened. Name it in open.`);
       return table as unknown as Collection<R>;
     },
 

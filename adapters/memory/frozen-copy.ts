@@ -23,7 +23,7 @@ function copy(value: unknown, path: string): unknown {
     // `fromEntries` defines members, so a member named `__proto__` stays a member.
     return remembered(Object.fromEntries(members.map(([name, member]) => [name, copy(member, `${path}.${name}`)])));
   }
-  throw new TypeError(`A row holds something that is not plain data at '${path.replace(/^\./, '')}'.`);
+  throw new TypeError(`A row has a value that is not plain data at '${path.replace(/^\./, '')}'. Write values of JSON, and dates.`);
 }
 
 function remembered(value: object): object {

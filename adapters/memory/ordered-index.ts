@@ -30,7 +30,7 @@ export class OrderedIndex implements RowIndex<Entry> {
 
   entriesOf(row: object): readonly Entry[] {
     const value = valueAt(row, this.#last);
-    if (Array.isArray(value)) throw new TypeError('A row has an array in the field that orders an index.');
+    if (Array.isArray(value)) throw new TypeError('A row has an array in the field that orders an index. Write one value in this field.');
     return isOrdered(value, this.#order) ? combinationsAt(row, this.#within).map((within) => ({ within, value })) : [];
   }
 
@@ -61,7 +61,7 @@ export class OrderedIndex implements RowIndex<Entry> {
   lookUp(values: readonly unknown[]): SortedIds {
     const texts = checkedTexts(values, this.#fields.length);
     const ids = new SortedIds();
-    if (this.#order !== 'text') throw new TypeError('An index of instants or numbers is read by its order alone.');
+    if (this.#order !== 'text') throw new TypeError('An index of instants or numbers has no look-up. Read it by a range.');
     const value = texts.at(-1) as string;
     for (const position of this.#positions.get(keyOf(texts.slice(0, -1)))?.from(beforeAll(value)) ?? []) {
       if (position.value !== value) break;

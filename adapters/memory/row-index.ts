@@ -71,14 +71,14 @@ export const keyOf = (values: readonly string[]): string => JSON.stringify(value
 /** Returns the values as texts. @throws TypeError unless there are this many texts. */
 export function checkedTexts(values: readonly unknown[], count: number): readonly string[] {
   if (values.length === count && values.every((value) => typeof value === 'string')) return values;
-  throw new TypeError(`This index is looked up with ${count} strings.`);
+  throw new TypeError(`The look-up does not have ${count} strings. Give one for each field of the index.`);
 }
 
 /** Returns the key of each combination of the texts at some paths. @throws TypeError if several of the paths hold an array. */
 export function combinationsAt(row: object, paths: readonly Path[]): readonly string[] {
   const values = paths.map((path) => textsAt(row, path));
   if (values.filter((list) => list.length > 1).length > 1) {
-    throw new TypeError('A row has more than one array among the fields of an index.');
+    throw new TypeError('A row has more than one array among the fields of an index. Write an array in one of these fields only.');
   }
   const combinations = values.reduce<readonly (readonly string[])[]>(
     (tuples, list) => tuples.flatMap((tuple) => list.map((value) => [...tuple, value])),

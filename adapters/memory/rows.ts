@@ -40,7 +40,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
   async find(where: Where, page?: Page): Promise<readonly R[]> {
     if (page !== undefined && !(Number.isInteger(page.limit) && page.limit > 0)) {
-      throw new TypeError('The limit of a page is a positive whole number.');
+      throw new TypeError('The limit of the page is not a positive whole number. Give 1 or more.');
     }
     return this.#lookUp(where)
       .page(page)
@@ -49,7 +49,8 @@ export class Rows<R extends Row> implements Collection<R> {
 
   async range(range: Range): Promise<readonly R[]> {
     const index = this.#indexes.get(range.index);
-    if (!(index instanceof OrderedIndex)) throw new TypeError(`'${this.#name}' has no index '${range.index}' with an order.`);
+    if (!(index instanceof OrderedIndex))
+      throw new TypeError(`'${this.#name}' has no index '${range.index}' with an order. Name an index that has one.`);
     return index.range(range).map((id) => this.#rows.get(id)!);
   }
 
@@ -67,7 +68,7 @@ export class Rows<R extends Row> implements Collection<R> {
     if (current === undefined) return undefined;
     const next = change(current);
     if (next === current) return current;
-    if (next.id !== id) throw new TypeError('An update cannot change the id of a row.');
+    if (next.id !== id) throw new TypeError('An update changes the id of a row. Insert another row instead.');
     return this.#write(next, current);
   }
 
@@ -83,7 +84,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
   #write(unsaved: Unsaved<R>, current: R | undefined): R {
     const { id } = unsaved;
-    if (typeof id !== 'string' || id === '') throw new TypeError('A row has a non-empty string as its id.');
+    if (typeof id !== 'string' || id === '') throw new TypeError('The id of a row is empty, or not a string. Give the row a text as id.');
     const row = frozenCopy({ ...unsaved, version: (current?.version ?? 0) + 1 }) as unknown as R;
     const moved = [...this.#indexes.values()].filter((index) => current === undefined || !index.isUnmoved(current, row));
     const indexed = moved.map((index) => ({ index, entries: index.entriesOf(row) }));
@@ -105,7 +106,9 @@ export class Rows<R extends Row> implements Collection<R> {
     const [name, values] = query;
     const index = this.#indexes.get(name);
     if (index === undefined || others.length > 0) {
-      throw new TypeError(`'${this.#name}' is queried by one of its indexes: ${[...this.#indexes.keys()].join(', ')}.`);
+      throw new TypeError(
+        `The query of '${this.#name}' is not by one index of it. Query by one of ${[...this.#indexes.keys()].join(', ')}.`,
+      );
     }
     return index.lookUp(values);
   }

@@ -53,7 +53,8 @@ export function createCommits(
 
   return {
     async commit(writes) {
-      if (new Set(writes.map(({ key }) => key)).size < writes.length) throw new TypeError('A key occurs twice in a commit.');
+      if (new Set(writes.map(({ key }) => key)).size < writes.length)
+        throw new TypeError('A key occurs twice in one commit. Write each key once.');
       if (writes.length === 0 || (await attempt(writes))) return { ok: true };
       const met = new Map<string, number>();
       for (let count = 0; count < ATTEMPTS; count += 1) {

@@ -138,5 +138,5 @@ function refuseDoubles(writes: readonly ArtifactWrite[]): void {
   if (writes.length < 2) return;
   const keys = new Set<ArtifactKey>();
   for (const { key } of writes) keys.add(key);
-  if (keys.size < writes.length) throw new TypeError('A key occurs twice in one commit.');
+  if (keys.size < writes.length) throw new TypeError('A key occurs twice in one commit. Write each key once.');
 }

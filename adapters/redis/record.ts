@@ -58,7 +58,7 @@ function linksOf(key: ArtifactKey, links: Put['links']): string {
   for (const name of Object.keys(links)) {
     const link = links[name] as ArtifactKey;
     const tag = link.indexOf(slot);
-    if (tag < 1) throw new TypeError(`The link '${name}' leaves the slot of its record.`);
+    if (tag < 1) throw new TypeError(`The link '${name}' leaves the slot of its record. Link records of one slot.`);
     text += `${text === '' ? '' : ','}${quote(name)}=${link.slice(0, tag)}.${link.slice(tag + slot.length)}`;
   }
   return text;

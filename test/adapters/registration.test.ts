@@ -75,7 +75,7 @@ describe('design §4: the conformance suites', () => {
   });
 
   test.each([
-    ['without a reason', { case: known, reason: ' ' }, /needs a written reason/],
+    ['without a reason', { case: known, reason: ' ' }, /has no written reason\. Give one in reason\./],
     ['of an unknown case', { case: 'contract: unheard', reason: 'why not' }, /no conformance case 'contract: unheard'/],
   ])('refuse a skip %s', (_, skip, message) => {
     const { options } = framework();

@@ -19,7 +19,7 @@ const plainName = (name: string): string =>
 
 /** @throws TypeError for a value that is not plain data. */
 export function documentOf({ id, version: _, ...members }: Unsaved<Row>, version: number): RowDocument {
-  if (typeof id !== 'string' || id === '') throw new TypeError('A row has a non-empty string as its id.');
+  if (typeof id !== 'string' || id === '') throw new TypeError('The id of a row is empty, or not a string. Give the row a text as id.');
   return { ...(escaped(members, '') as Record<string, unknown>), _id: id, version };
 }
 
@@ -38,7 +38,7 @@ function escaped(value: unknown, path: string): unknown {
     // `fromEntries` defines members, so a member named `__proto__` stays a member.
     return Object.fromEntries(members.map(([name, member]) => [escapedName(name), escaped(member, `${path}.${name}`)]));
   }
-  throw new TypeError(`A row holds something that is not plain data at '${path.replace(/^\./, '')}'.`);
+  throw new TypeError(`A row has a value that is not plain data at '${path.replace(/^\./, '')}'. Write values of JSON, and dates.`);
 }
 
 function plain(value: unknown): unknown {

@@ -46,16 +46,17 @@ export class RowIndex {
   check(document: RowDocument): void {
     const arrays = this.#fields.filter((field) => Array.isArray(valueAt(document, field)));
     if (this.#order !== undefined && arrays.includes(this.#last))
-      throw new TypeError('A row has an array in the field that orders an index.');
-    if (arrays.length > 1) throw new TypeError('A row has more than one array among the fields of an index.');
+      throw new TypeError('A row has an array in the field that orders an index. Write one value in this field.');
+    if (arrays.length > 1)
+      throw new TypeError('A row has more than one array among the fields of an index. Write an array in one of these fields only.');
   }
 
   /** @throws TypeError unless there is one text for each field. */
   lookUp(values: readonly unknown[]): Filter<RowDocument> {
     if (values.length !== this.#fields.length || !values.every((value) => typeof value === 'string')) {
-      throw new TypeError(`This index is looked up with ${this.#fields.length} strings.`);
+      throw new TypeError(`The look-up does not have ${this.#fields.length} strings. Give one for each field of the index.`);
     }
-    if ((this.#order ?? 'text') !== 'text') throw new TypeError('An index of instants or numbers is read by its order alone.');
+    if ((this.#order ?? 'text') !== 'text') throw new TypeError('An index of instants or numbers has no look-up. Read it by a range.');
     return this.#equal(values);
   }
 
@@ -65,7 +66,7 @@ export class RowIndex {
    * @throws TypeError for a range of another index.
    */
   stretches(range: Range): readonly Stretch[] {
-    if (this.#order === undefined) throw new TypeError(`The index '${range.index}' has no order.`);
+    if (this.#order === undefined) throw new TypeError(`The index '${range.index}' has no order. Name an index that has one.`);
     const { from = lowest[this.#order], below } = boundsOf(range, this.#fields, this.#order);
     const { after, descending = false, within } = range;
     const direction = descending ? -1 : 1;

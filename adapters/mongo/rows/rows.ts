@@ -48,7 +48,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
   async find(where: Where, page?: Page): Promise<readonly R[]> {
     if (page !== undefined && !(Number.isInteger(page.limit) && page.limit > 0)) {
-      throw new TypeError('The limit of a page is a positive whole number.');
+      throw new TypeError('The limit of the page is not a positive whole number. Give 1 or more.');
     }
     const filter = this.#lookUp(where);
     const hint = this.#hintFor(where);
@@ -64,7 +64,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
   async range(range: Range): Promise<readonly R[]> {
     const index = this.#indexes.get(range.index);
-    if (index === undefined) throw new TypeError(`'${this.#name}' has no index '${range.index}'.`);
+    if (index === undefined) throw new TypeError(`'${this.#name}' has no index '${range.index}'. Name an index that was opened.`);
     const rows: R[] = [];
     for (const { filter, sort } of index.stretches(range)) {
       const limit = range.limit - rows.length;
@@ -107,7 +107,7 @@ export class Rows<R extends Row> implements Collection<R> {
       if (current === undefined) return undefined;
       const next = change(current);
       if (next === current) return current;
-      if (next.id !== id) throw new TypeError('An update cannot change the id of a row.');
+      if (next.id !== id) throw new TypeError('An update changes the id of a row. Insert another row instead.');
       const replaced = await this.#replace(next, current.version);
       if (replaced !== undefined) return replaced;
       await pause();
@@ -154,7 +154,9 @@ export class Rows<R extends Row> implements Collection<R> {
     const [name, values] = query;
     const index = this.#indexes.get(name);
     if (index === undefined || others.length > 0) {
-      throw new TypeError(`'${this.#name}' is queried by one of its indexes: ${[...this.#indexes.keys()].join(', ')}.`);
+      throw new TypeError(
+        `The query of '${this.#name}' is not by one index of it. Query by one of ${[...this.#indexes.keys()].join(', ')}.`,
+      );
     }
     return index.lookUp(values);
   }
@@ -162,7 +164,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
 /** Returns the id, which must be a text. An object in place of an id would be a query. */
 function text(id: string): string {
-  if (typeof id !== 'string') throw new TypeError('The id of a row is a string.');
+  if (typeof id !== 'string') throw new TypeError('The id of a row is not a string. Give a text as id.');
   return id;
 }
 
