@@ -130,7 +130,8 @@ function createCarried({ service: { logger } }: ExtensionContext): Carried {
     const readable = method === 'GET' ? readablePage(schema, answer) : undefined;
     // A member that was not written may be malformed after a change too.
     if (!readable && record && method !== 'POST') throw recordUnreadable({ ...error });
-    if (!readable) throw new TypeError(`the answer of ${method} ${path} is not of its form at ${error.path || '/'}: ${error.expected}`);
+    if (!readable)
+      throw new TypeError(`The answer of ${method} ${path} does not match its schema at ${error.path || '/'}. Return ${error.expected}.`);
     forget(path, readable.page);
     const unknown = readable.leftOut.filter((row) => logged.get(keyOf(path, row.id)) !== row.path && logged.size < REMEMBERED);
     for (const row of unknown) logged.set(keyOf(path, row.id), row.path);

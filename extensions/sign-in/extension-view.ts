@@ -25,7 +25,7 @@ export const wordsIn =
     if (typeof text === 'object' && 'inLanguage' in text) return text.inLanguage(locale);
     const { key, values } = typeof text === 'string' ? { key: text, values: {} } : text;
     const template = texts[key];
-    if (template === undefined) throw new TypeError(`no extension has a text ${key}`);
+    if (template === undefined) throw new TypeError(`No extension has the text ${key}. Add it to texts of the extension.`);
     const said = Object.entries(values).map(([name, value]) => [name, typeof value === 'string' ? value : value.inLanguage(locale)]);
     return filled(template, Object.fromEntries(said));
   };
@@ -39,7 +39,8 @@ export function resolveView(view: View, language: Language, guard: Guard): PageV
   const { title, lead, problem, form, parts, script } = view;
   const words = wordsIn(language);
   // Markup in the script would end it early, and change its hash.
-  if (script !== undefined && /<[/!]/.test(script)) throw new TypeError('a script of a page holds no markup');
+  if (script !== undefined && /<[/!]/.test(script))
+    throw new TypeError('The script of a page contains markup. Write < before / or ! in another way.');
   checkPasswords(view);
   const optional = (name: string, text: Text | undefined) => (text === undefined ? {} : { [name]: words(text) });
 
@@ -65,12 +66,12 @@ function checkPasswords({ form, parts }: View): void {
   const fields = parts.filter((part) => part.part === 'field');
   for (const part of fields) {
     if (part.kind !== 'password') continue;
-    if (!form) throw new TypeError(`the view has the password ${part.name} and no form: give it a form`);
+    if (!form) throw new TypeError(`The view has the password ${part.name} and no form. Give the view a form.`);
     const { userName } = part;
     const isAsked = (name: string) => fields.some((one) => one.kind !== 'password' && one.name === name && one.autocomplete === 'username');
     if (typeof userName !== 'string' && !isAsked(userName.field))
       throw new TypeError(
-        `no field ${userName.field} with autocomplete username asks for the user name of ${part.name}: add it to the view`,
+        `No field ${userName.field} with autocomplete username asks for the user name of ${part.name}. Add the field to the view.`,
       );
   }
 }

@@ -193,7 +193,8 @@ const mayPass = ({ status, code }: AdminApiError): boolean =>
 
 function segmentOf(name: string, value: string | undefined): string {
   // `URL` would change the path for these values.
-  if (value === undefined || value === '' || value === '.' || value === '..') throw new TypeError(`params.${name} is not an id`);
+  if (value === undefined || value === '' || value === '.' || value === '..')
+    throw new TypeError(`params.${name} is not an id. Give a text other than '', '.' and '..'.`);
   return encodeURIComponent(value);
 }
 
@@ -204,7 +205,11 @@ async function readAnswer(response: Response, route: string): Promise<AdminExcha
     status === 204
       ? undefined
       : await response.json().catch((cause: unknown) => {
-          throw adminApiError(`${route}: the answer is no JSON`, { status, code: 'unexpected_answer' }, cause);
+          throw adminApiError(
+            `The answer of ${route} is not JSON. Check that the URL is that of the admin API.`,
+            { status, code: 'unexpected_answer' },
+            cause,
+          );
         });
   return {
     answer: answer as never,

@@ -96,7 +96,9 @@ function ownContext(extension: string, shared: SharedContext): ExtensionContext 
   /** @throws TypeError */
   const owned = (what: 'purpose' | 'sector', name: string): string => {
     if (name.split(/[ .:]/, 1)[0] === extension) return name;
-    throw new TypeError(`the extension '${extension}' has the ${what} '${name}', which does not begin with its name`);
+    throw new TypeError(
+      `The extension '${extension}' has the ${what} '${name}', which does not begin with its name. Begin it with '${extension} '.`,
+    );
   };
   const { pseudonyms } = shared.claims;
   const attempts: ExtensionLimits['attempts'] = (counter, window, by) => shared.limits.attempts(`${extension} ${counter}`, window, by);
@@ -136,7 +138,8 @@ function pagesOf({ protocol, directory, claims, extensions, showPage, brandingOf
   return {
     view: async (ctx, view) => showPage(ctx, { page: 'view', view }),
     async sendForm(ctx, { action, fields, client: id }) {
-      if (!/^https?:$/.test(new URL(action).protocol)) throw new TypeError('a form goes to a http or https URL');
+      if (!/^https?:$/.test(new URL(action).protocol))
+        throw new TypeError('The action of the form is not an http or https URL. Give the form such a URL.');
       const client = id === undefined ? undefined : await protocol.client(id);
       ctx.status = 200;
       await showPage(ctx, { page: 'continue', action, fields, ...present({ client }) });

@@ -87,7 +87,7 @@ export function createRecords(parts: RecordsParts): ExtensionRecords {
     ofInstance: OF_INSTANCE,
     artifact(kind) {
       const handle = kinds.get(kind);
-      if (!handle) throw new TypeError(`no extension declares the artifacts ${kind.name}`);
+      if (!handle) throw new TypeError(`No extension declares the artifacts ${kind.name}. Add the kind to artifacts of the extension.`);
       return handle;
     },
     keptData: rows,

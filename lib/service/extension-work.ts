@@ -59,14 +59,15 @@ export function createExtensionWork(parts: ExtensionWorkParts): RunningWork {
 
   return {
     async deliver(kind, data, { batch } = {}) {
-      if (!kinds.has(kind)) throw new TypeError(`no extension takes deliveries of the kind ${kind}`);
+      if (!kinds.has(kind))
+        throw new TypeError(`No extension handles deliveries of the kind ${kind}. Add the kind to deliveries of an extension.`);
       return directory.deliveries.enqueue([{ kind, data, ...present({ batch }) }]);
     },
 
     seal: (purpose) => sealOf(sealer, `extension ${purpose}`),
 
     async emit(type, account, data, cause, by) {
-      if (!events.has(type)) throw new TypeError(`no extension declares the event ${type}`);
+      if (!events.has(type)) throw new TypeError(`No extension declares the event ${type}. Add it to events of the extension.`);
       await directory.accountEvents.raise(type, account, data, cause, by);
     },
 

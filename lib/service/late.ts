@@ -11,11 +11,11 @@ export function late<T>(name: string): Late<T> {
   let given: { readonly value: T } | undefined;
   return {
     get value() {
-      if (!given) throw new TypeError(`${name} cannot be used yet: a later phase of the start gives them`);
+      if (!given) throw new TypeError(`A later phase of the start gives ${name}. Use them after that phase.`);
       return given.value;
     },
     give(value) {
-      if (given) throw new TypeError(`${name} were given before`);
+      if (given) throw new TypeError(`An earlier phase of the start gave ${name}. Give them once.`);
       given = { value };
     },
   };

@@ -30,14 +30,18 @@ export function boundsOf(
   fields: readonly string[],
   order: Order,
 ): { readonly from?: Ordered; readonly below?: Ordered } {
-  if (!(Number.isInteger(limit) && limit > 0)) throw new TypeError('The limit of a range is a positive whole number.');
+  if (!(Number.isInteger(limit) && limit > 0))
+    throw new TypeError('The limit of the range is not a positive whole number. Give 1 or more.');
   if (within.length !== fields.length - 1 || !within.every((value) => typeof value === 'string'))
-    throw new TypeError(`This index is read within ${fields.length - 1} strings.`);
+    throw new TypeError(`The range is not within ${fields.length - 1} strings. Give one for each field of the index before the last.`);
   const values = [from, below, after?.value].filter((value) => value !== undefined);
-  if (!values.every((value) => isOrdered(value, order))) throw new TypeError(`This index is read by values of the kind ${order}.`);
-  if (after !== undefined && typeof after.id !== 'string') throw new TypeError('The id of a position is a string.');
+  if (!values.every((value) => isOrdered(value, order)))
+    throw new TypeError(`A value of the range does not fit the index. Give values of the kind ${order}.`);
+  if (after !== undefined && typeof after.id !== 'string')
+    throw new TypeError('The id of the position is not a string. Give the id of a row.');
   if (prefix === undefined) return { ...(from !== undefined && { from }), ...(below !== undefined && { below }) };
-  if (order !== 'text' || typeof prefix !== 'string') throw new TypeError('A prefix is a text, of an index of texts.');
+  if (order !== 'text' || typeof prefix !== 'string')
+    throw new TypeError('The prefix is not a string, or the index is not of texts. Give from and below instead.');
   const end = endOfPrefix(prefix);
   const lowest = from !== undefined && compareOrdered(from, prefix) > 0 ? from : prefix;
   const highest = below !== undefined && (end === undefined || compareOrdered(below, end) < 0) ? below : end;

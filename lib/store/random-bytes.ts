@@ -9,7 +9,7 @@ let drawn = pool.length;
 
 /** Takes bytes from the pool. Returns the offset of the first byte. */
 function draw(length: number): number {
-  if (length > pool.length) throw new RangeError(`At most ${pool.length} bytes are drawn at once.`);
+  if (length > pool.length) throw new RangeError(`${length} bytes are more than one call draws. Draw at most ${pool.length}.`);
   if (drawn + length > pool.length) {
     randomFillSync(pool);
     drawn = 0;

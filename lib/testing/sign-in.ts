@@ -69,9 +69,10 @@ const MOST_REDIRECTS = 10;
  */
 export async function signIn(idp: SignInTarget, { client, user, scope = 'openid', parameters }: TestSignIn): Promise<TestTokens> {
   const { metadata } = (await idp.directory.clients.get(client.id)) ?? {};
-  if (!metadata) throw new Error(`There is no client ${client.id}.`);
+  if (!metadata) throw new Error(`There is no client ${client.id}. Create it before the sign-in.`);
   const [redirectUri = client.redirectUri] = client.redirectUri ? [] : (metadata.redirect_uris as readonly string[]);
-  if (redirectUri === undefined) throw new Error(`The client ${client.id} has no redirect URI, so nobody can sign in to it.`);
+  if (redirectUri === undefined)
+    throw new Error(`The client ${client.id} has no redirect URI, so nobody can sign in to it. Add one to redirect_uris.`);
   const discovered = await fetch(`${idp.issuer}/.well-known/openid-configuration`);
   const endpoints = (await discovered.json()) as { readonly authorization_endpoint: string; readonly token_endpoint: string };
 

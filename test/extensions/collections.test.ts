@@ -175,14 +175,16 @@ describe('rows of an extension', () => {
       () => all.range({ index: nothing, within: [], limit: 1 }),
       async () => context.records.cached(palette, nothing),
     ];
-    for (const read of wrong) await expect(read()).rejects.toThrow(/^the collection notes\.\w+ has no index byNothing: it has byTenant/);
+    for (const read of wrong)
+      await expect(read()).rejects.toThrow(/^The collection notes\.\w+ has no index byNothing\. Use one of byTenant/);
     const other = [
       () => rows.find('byPerson', more),
       () => rows.findAll('byPerson', number),
       () => all.find('everywhere', []),
       () => all.findAll('everywhere', more),
     ];
-    for (const read of other) await expect(read()).rejects.toThrow(/takes a text for each of its fields: \[personId\]$/);
+    for (const read of other)
+      await expect(read()).rejects.toThrow(/does not have a text for each field\. Give a text for each of \[personId\]\.$/);
     expect(context.records.cached(palette, 'byColour')).toBeDefined();
   });
 });

@@ -158,7 +158,9 @@ describe('house §5: what an application of another protocol is told', () => {
 
   test('there are none in a sector that does not begin with the name of the extension', () => {
     const { of, oidOf } = told().claims.pseudonyms ?? {};
-    const refused = new TypeError("the extension 'other' has the sector 'saml https://sp.test', which does not begin with its name");
+    const refused = new TypeError(
+      "The extension 'other' has the sector 'saml https://sp.test', which does not begin with its name. Begin it with 'other '.",
+    );
     expect(() => of?.('saml https://sp.test', 'any')).toThrow(refused);
     expect(() => oidOf?.('saml https://sp.test', 'any')).toThrow(refused);
   });

@@ -82,7 +82,7 @@ describe('an extension', () => {
   test('seals for no purpose that does not begin with its name', () => {
     for (const purpose of ['others', 'factors totp', 'notes-too secrets', ' notes', 'notessecrets', ''])
       expect(() => context.keys.seal(purpose)).toThrow(
-        new TypeError(`the extension 'notes' has the purpose '${purpose}', which does not begin with its name`),
+        new TypeError(`The extension 'notes' has the purpose '${purpose}', which does not begin with its name. Begin it with 'notes '.`),
       );
     for (const purpose of ['notes', 'notes secrets', 'notes.secrets', 'notes:secrets'])
       expect(() => context.keys.seal(purpose)).not.toThrow();

@@ -66,7 +66,7 @@ describe('a password is saved under a user name', () => {
     const typed = shown([field, { ...asked, userName: { field: 'name' } }]);
     expect(passwordsWithoutUserName(typed)).toEqual([]);
     expect(typed.match(/autocomplete="username"/g)).toHaveLength(1);
-    expect(() => shown([other, { ...asked, userName: { field: 'name' } }])).toThrow('no field name with autocomplete username');
+    expect(() => shown([other, { ...asked, userName: { field: 'name' } }])).toThrow('No field name with autocomplete username');
     expect(() => resolveView({ title: { plain: 'T' }, parts: [{ ...asked, userName: 'a' }] }, { locale: 'en', texts: {} }, {})).toThrow(
       'no form',
     );

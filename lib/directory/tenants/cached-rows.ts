@@ -47,7 +47,7 @@ export function createCachedRows<Members>({
   of,
 }: CachedRowsParts<Members>): CachedRows<Members> {
   const { name, cached = false } = collection;
-  if (!cached) throw new TypeError(`the collection ${name} is not declared as cached`);
+  if (!cached) throw new TypeError(`The collection ${name} is not cached. Declare it with cached: true.`);
   const byId = caches.over([name], (id) => all.get(id), { standsInOutage: true });
   const nothing: FoundRows<Members> = { rows: [], unreadable: [] };
   const byIndex = caches.over(

@@ -154,7 +154,7 @@ export const specOf = ({ name, indexes = {}, events = false }: ExtensionCollecti
 export function checkIndex({ name, indexes }: CollectionSpec, index: string): void {
   if (Object.hasOwn(indexes, index) && index !== OUTBOX_INDEX) return;
   const declared = Object.keys(indexes).filter((other) => other !== OUTBOX_INDEX);
-  throw new TypeError(`the collection ${name} has no index ${index}: it has ${declared.join(', ')}`);
+  throw new TypeError(`The collection ${name} has no index ${index}. Use one of ${declared.join(', ')}.`);
 }
 
 /**
@@ -166,7 +166,9 @@ export function checkLookUp(spec: CollectionSpec, index: string, values: readonl
   checkIndex(spec, index);
   const fields = spec.indexes[index]?.fields.slice(fixed) ?? [];
   if (!Array.isArray(values) || values.length !== fields.length || values.some((value) => typeof value !== 'string'))
-    throw new TypeError(`the index ${index} of ${spec.name} takes a text for each of its fields: [${fields.join(', ')}]`);
+    throw new TypeError(
+      `A look-up in the index ${index} of ${spec.name} does not have a text for each field. Give a text for each of [${fields.join(', ')}].`,
+    );
 }
 
 /** A row in its stored form. */

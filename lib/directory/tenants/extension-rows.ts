@@ -134,7 +134,8 @@ const storedRows = ({ store }: Shared, { name }: ExtensionCollection) => store.c
 /** Returns the collection as it was declared. @throws TypeError for a collection that no extension declared. */
 function declaredCollection<Schema extends TObject>({ declared }: Shared, given: ExtensionCollection<Schema>): ExtensionCollection {
   const collection = given as unknown as ExtensionCollection;
-  if (declared.get(given.name) !== collection) throw new TypeError(`no extension declares the collection ${given.name}`);
+  if (declared.get(given.name) !== collection)
+    throw new TypeError(`No extension declares the collection ${given.name}. Add it to collections of the extension.`);
   return collection;
 }
 
@@ -177,7 +178,8 @@ function rowsOfTenant<Schema extends TObject>(
   tid: string,
 ): ExtensionRows<Static<Schema>> {
   const collection = declaredCollection(shared, given);
-  if (typeof tid !== 'string' || tid === '') throw new TypeError(`${given.name}: rows are of a tenant`);
+  if (typeof tid !== 'string' || tid === '')
+    throw new TypeError(`The id of the tenant of ${given.name} is empty, or not a string. Give the id of a tenant.`);
   const spec = specOf(collection);
   const scope = createTenantScope<KeptRow>(storedRows(shared, collection), spec, tid);
   const own: OwnRows = { shared, collection, tid, scope };
@@ -250,7 +252,8 @@ async function remove({ shared, collection, tid, scope }: OwnRows, id: string, e
     if (!(await leaveRemainder(shared, collection, id, tid, events))) throw new IdpError('not_found');
     return;
   }
-  if (events.length > 0) throw new TypeError(`the collection ${collection.name} has no events`);
+  if (events.length > 0)
+    throw new TypeError(`The collection ${collection.name} has no events. Declare it with events: true, or raise none.`);
   await scope.remove(id);
 }
 
@@ -290,9 +293,11 @@ function withRaised<R extends KeptRow>(
   raised: readonly RowEvent[],
   write?: MarkedWrite,
 ): R {
-  if (!events && raised.length > 0) throw new TypeError(`the collection ${name} has no events`);
+  if (!events && raised.length > 0)
+    throw new TypeError(`The collection ${name} has no events. Declare it with events: true, or raise none.`);
   if (!events) return row;
-  for (const { type } of raised) if (!shared.events.has(type)) throw new TypeError(`no extension declares the event ${type}`);
+  for (const { type } of raised)
+    if (!shared.events.has(type)) throw new TypeError(`No extension declares the event ${type}. Add it to events of the extension.`);
   const outboxed = { ...row, pendingEvents: row.pendingEvents ?? [] };
   if (raised.length === 0) return outboxed;
   const pending = raised.map(({ id: given, type, data, by = {} }, index) => {

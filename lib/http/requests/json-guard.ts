@@ -141,7 +141,10 @@ export function json<In extends TSchema, Out extends TSchema>(
     }
     const result: unknown = await handle(ctx, given as Static<In>);
     const error = answer && answerProblem(answer, result);
-    if (error) throw new TypeError(`the answer of ${ctx.method} ${ctx.path} is not of its form at ${error.path || '/'}: ${error.expected}`);
+    if (error)
+      throw new TypeError(
+        `The answer of ${ctx.method} ${ctx.path} does not match its schema at ${error.path || '/'}. Return ${error.expected}.`,
+      );
     ctx.status = status;
     if (!answer) return;
     ctx.set('Content-Type', 'application/json; charset=utf-8');

@@ -21,7 +21,8 @@ export function createAccountClaims(parts: OidcParts, accounts: Accounts, findCl
     declared: parts.claims.declarations,
     async named(account, names, target, clientId, signIn) {
       const client = clientId === undefined ? undefined : await findClient(clientId);
-      if (clientId !== undefined && !client) throw new TypeError(`there is no client ${clientId}`);
+      if (clientId !== undefined && !client)
+        throw new TypeError(`There is no client ${clientId}. Give the id of a client, or leave it out.`);
       const { user } = account.person;
       const sub = subOf(user);
       const login = signIn && { sub, ...signIn, sessionEndsAt: sessionEnd(parts.options.lifetimes, signIn.authTime) };

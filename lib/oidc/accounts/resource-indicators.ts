@@ -23,7 +23,7 @@ export function resourceIndicators({ options, directory }: OidcParts): ResourceI
       const info = await getResourceServerInfo(ctx, resource, client);
       if (info?.jwt)
         throw new TypeError(
-          'features.resourceIndicators.getResourceServerInfo: jwt is not supported, because the keys of the service sign',
+          'features.resourceIndicators.getResourceServerInfo returned jwt, although only the keys of the service sign. Return no jwt.',
         );
       return info;
     },

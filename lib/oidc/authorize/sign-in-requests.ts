@@ -70,7 +70,8 @@ export function createSignInRequests(
     async require(ctx, { client, state, prompt, acrValues, loginHint, maxAge, uiLocales, eid, signIn }) {
       const found = (await provider().Client.find(client)) as { redirectUris?: readonly string[] } | undefined;
       const [redirectUri] = found?.redirectUris ?? [];
-      if (!redirectUri || !internalClients.owns(client)) throw new TypeError(`there is no internal client ${client}`);
+      if (!redirectUri || !internalClients.owns(client))
+        throw new TypeError(`There is no internal client ${client}. Return it in clients of the extension.`);
       const asked = {
         prompt,
         state,

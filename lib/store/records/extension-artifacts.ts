@@ -103,10 +103,14 @@ async function put(
 ): Promise<boolean> {
   const { artifacts, kind, now } = scope;
   if ((oid !== undefined) !== (kind.account === true))
-    throw new TypeError(`${kind.name}: an oid is for kinds with account, and for each of them`);
+    throw new TypeError(
+      `An artifact of ${kind.name} ${oid === undefined ? 'has no oid' : 'has an oid'}. Give an oid if the kind has account: true, and none otherwise.`,
+    );
   const lifetimeMs = lifetimeMsOf(kind, lifetimeSeconds);
   if ((grantId !== undefined) !== (kind.ofGrant === true))
-    throw new TypeError(`${kind.name}: a grant is for kinds with ofGrant, and for each of them`);
+    throw new TypeError(
+      `An artifact of ${kind.name} ${grantId === undefined ? 'has no grantId' : 'has a grantId'}. Give a grantId if the kind has ofGrant: true, and none otherwise.`,
+    );
   const grant = grantId === undefined ? undefined : artifactKey('Grant', grantId);
   if (grantId !== undefined && !(grant && (await isKept(artifacts, grant)))) return false;
   const key = keyOf(kind, id);
@@ -147,7 +151,10 @@ async function update(scope: Scope, id: string, change: (value: unknown) => unkn
 
 async function take(scope: Scope, id: string): Promise<unknown> {
   const { artifacts, kind } = scope;
-  if (!kind.once) throw new TypeError(`${kind.name} is not a kind that is taken once`);
+  if (!kind.once)
+    throw new TypeError(
+      `Artifacts of ${kind.name} cannot be taken, because the kind does not have once: true. Declare once, or read the artifact.`,
+    );
   const artifact = await live(scope, keyOf(kind, id));
   if (!artifact) return undefined;
   const value = opened(scope, artifact);
@@ -174,14 +181,17 @@ async function live({ artifacts, isCutOff }: Scope, key: ArtifactKey): Promise<A
 const isKept = async (artifacts: ArtifactStore, key: ArtifactKey): Promise<boolean> => (await artifacts.read([{ key }])).has(key);
 
 function keyOf(kind: ArtifactKind, id: string): ArtifactKey {
-  if (typeof id !== 'string' || id === '') throw new TypeError('an id is a text');
+  if (typeof id !== 'string' || id === '')
+    throw new TypeError(`The id of an artifact of ${kind.name} is empty, or not a string. Give a text as id.`);
   return hashedKey(PREFIX + kind.name, id);
 }
 
 /** Returns the milliseconds of a lifetime, which may be a fraction of a second. @throws RangeError for a lifetime longer than the kind's */
 function lifetimeMsOf(kind: ArtifactKind, lifetimeSeconds: number): number {
   if (lifetimeSeconds > 0 && lifetimeSeconds <= kind.lifetimeSeconds) return Math.ceil(lifetimeSeconds * 1000);
-  throw new RangeError(`${kind.name}: a lifetime within the kind's`);
+  throw new RangeError(
+    `A lifetime of ${lifetimeSeconds} seconds is not possible for ${kind.name}. Give more than 0, and at most ${kind.lifetimeSeconds}.`,
+  );
 }
 
 const envelopeOf = ({ value }: Pick<Artifact, 'value'>): Envelope => JSON.parse(value) as Envelope;

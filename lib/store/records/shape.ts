@@ -160,7 +160,9 @@ function formOf(schema: TSchema): Check {
   if (KindGuard.IsDate(schema)) return instant;
   if (KindGuard.IsUnknown(schema)) return anything;
   if (schema.type === 'string') return text;
-  throw new Error(`a record has a member of the kind ${schema[Kind]}, whose stored values nothing checks`);
+  throw new Error(
+    `A record has a member of the kind ${schema[Kind]}, whose stored values nothing checks. Use another kind, or add a check.`,
+  );
 }
 
 const among = (values: readonly TLiteralValue[]): Check => when((value) => values.includes(value as TLiteralValue));
