@@ -11,16 +11,14 @@ const PAUSE_MS = 10;
 /** SQLSTATE by which a statement undoes itself. @see PostgreSQL, Appendix A, division_by_zero */
 const TOO_LATE = '22012';
 
-/** Condition that the statement has not yet waited as long as it may. Otherwise it could write after its caller was refused. */
-const IN_TIME = 'clock_timestamp() < now() + $1::text::interval';
-
 /**
  * Returns the statement that makes all writes or none, and answers the place of the first write whose condition does not hold:
  * - `held` locks the records that exist, in the order of their keys, so that two commits cannot wait for each other. A record that another commit holds is
  *   judged as that commit leaves it.
  * - `judged` compares each record with the condition of its write, by one instant after the last wait.
  * - `made` inserts the records that did not exist. If one of them was inserted concurrently, the primary key refuses it and nothing is written.
- * - `changed` updates the records that exist. It waits for nothing, because they are locked.
+ * - `changed` updates the records that exist, which waits for nothing, because they are locked.
+ * - A division by zero undoes everything if the waits took too long in sum. Otherwise the statement could write after its caller was refused.
  */
 const statementFor = (artifacts: string): string => `with ${BOUND},
   given as materialized (
@@ -31,7 +29,7 @@ const statementFor = (artifacts: string): string => `with ${BOUND},
     select a.key, a.version, a.expires_at, a.consumed_at, a.is_removed from ${artifacts} a
     where a.key = any($2::text[]) and (select true from bound) order by a.key for update
   ),
-  moment as materialized (select ${NOW} as now from bound, (select count(*) from held) as locked where ${IN_TIME}),
+  moment as materialized (select ${NOW} as now from bound, (select count(*) from held) as locked),
   judged as materialized (
     select g.*, h.key is null as is_new, state.is_live,
       case g.condition
@@ -68,7 +66,7 @@ const statementFor = (artifacts: string): string => `with ${BOUND},
       account = j.account, link_names = j.link_names::text[], link_keys = j.link_keys::text[], is_removed = j.condition = 'remove'
     from judged j, verdict where lost is null and not j.is_new and a.key = j.key
   )
-  select lost::text as lost, (1 / case when ${IN_TIME} then 1 else 0 end)::text as in_time
+  select lost::text as lost, (1 / case when clock_timestamp() < now() + $1::text::interval then 1 else 0 end)::text as in_time
   from verdict, (select count(*) from made) as waited`;
 
 const done: CommitResult = { ok: true };
