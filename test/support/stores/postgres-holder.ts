@@ -1,0 +1,36 @@
+/** Another program's transaction, which holds locks while a store waits for them. */
+import type { Pool, PoolClient } from 'pg';
+import { until } from '../time/until.js';
+
+export class Holder {
+  readonly #client: PoolClient;
+
+  private constructor(client: PoolClient) {
+    this.#client = client;
+  }
+
+  /** Begins a transaction with these statements. */
+  static async of(pool: Pool, ...statements: readonly string[]): Promise<Holder> {
+    const holder = new Holder(await pool.connect());
+    await holder.run('begin');
+    for (const text of statements) await holder.run(text);
+    return holder;
+  }
+
+  run(text: string): Promise<unknown> {
+    return this.#client.query(text);
+  }
+
+  /** Ends the transaction, and the waits for it. */
+  async end(how: 'commit' | 'rollback'): Promise<void> {
+    await this.run(how);
+    this.#client.release();
+  }
+}
+
+/** Resolves when so many calls wait for a lock in the pool's database. */
+export const waitsForLocks = (pool: Pool, count = 1): Promise<unknown> =>
+  until(async () => {
+    const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    return ((await pool.query(waiting)).rowCount ?? 0) >= count;
+  });
