@@ -4,49 +4,58 @@ import { malformations } from '../xml/malformed.js';
 import { badSignatures } from '../xml/signature.js';
 
 export const refusals = {
-  method: 'Messages come by GET and by POST.',
-  query_too_long: 'The query is longer than 16 KiB.',
-  form_too_long: 'The form is longer than 56 kB.',
-  parameters_malformed: 'The parameters cannot be decoded.',
-  duplicate_parameter: 'A parameter is there twice, or a request and a response are there together.',
-  message_missing: 'There is neither `SAMLRequest` nor `SAMLResponse`.',
-  relay_state_too_long: `\`RelayState\` is longer than ${MAX_RELAY_STATE_BYTES.toLocaleString('en')} bytes.`,
-  encoding_unsupported: '`SAMLEncoding` is not DEFLATE.',
-  base64: 'The message, or its signature, is not in base64.',
-  inflate_failed: 'The message is not compressed as DEFLATE says.',
-  inflate_too_large: 'The message is larger than 64 KiB.',
+  method: 'The request method is neither GET nor POST. Send the message by GET or by POST.',
+  query_too_long: 'The query is longer than 16 KiB. Send the message by POST.',
+  form_too_long: 'The form is longer than 56 kB. Send a shorter message.',
+  parameters_malformed: 'The parameters of the query or form are malformed. Encode each parameter once, as the binding requires.',
+  duplicate_parameter:
+    'A parameter is duplicate, or `SAMLRequest` and `SAMLResponse` are both present. Send one message, and each parameter once.',
+  message_missing: '`SAMLRequest` and `SAMLResponse` are missing. Send one of them.',
+  relay_state_too_long: `\`RelayState\` is longer than ${MAX_RELAY_STATE_BYTES.toLocaleString('en')} bytes. Send a shorter \`RelayState\`.`,
+  encoding_unsupported: '`SAMLEncoding` is not DEFLATE. Leave `SAMLEncoding` out, and compress the message with DEFLATE.',
+  base64: 'The message, or its signature, is not base64. Encode both as base64.',
+  inflate_failed: 'The message in the URL is not compressed with DEFLATE. Compress the message with raw DEFLATE (RFC 1951).',
+  inflate_too_large: 'The decompressed message is larger than 64 KiB. Send a smaller message.',
   ...malformations,
-  message_kind: 'The message is none that is answered here.',
-  version: 'The message is not of SAML 2.0.',
-  message_id: 'The ID of the message is no name in ASCII of at most 256 characters.',
-  unknown_service_provider: 'No service provider that is active here has the entityID of the issuer.',
-  not_signed: 'The message has to be signed.',
-  signature_incomplete: '`SigAlg` and `Signature` come together.',
-  signature_enveloped: 'A message in a URL is signed in the URL.',
+  message_kind:
+    'The address does not accept this kind of message in this parameter. Send an `AuthnRequest` to `sso`, and a `LogoutRequest` or `LogoutResponse` to `slo`.',
+  version: 'The version of the message is not 2.0. Send SAML 2.0.',
+  message_id: 'The ID of the message is not an ASCII name of at most 256 characters. Send such an ID.',
+  unknown_service_provider:
+    'The entity has no active service provider with the entityID of the issuer. Register the service provider at this entity, or correct the entityID.',
+  not_signed: 'The message is not signed. Sign the message with a registered signing key.',
+  signature_incomplete: '`SigAlg` or `Signature` is missing. Send both parameters, or neither.',
+  signature_enveloped: 'The message in the URL has its signature in the XML. Sign the URL instead.',
   ...badSignatures,
-  too_many_bad_signatures: 'Too many signatures from this network were wrong.',
-  destination_missing: 'The message is signed, and does not say for which address.',
-  destination_mismatch: 'The message is for another address.',
-  issue_instant: 'The message was issued too long ago, or in the future.',
-  expired: 'The message has expired.',
-  replayed: 'The message was here before.',
-  encrypted_id_unsupported: 'Whom the message is about is encrypted, or not a `NameID`.',
-  too_much_to_keep: 'What has to be remembered of the request is longer than 8 KiB.',
-  acs_ambiguous: 'The request names a place for the response by its index and by its URL.',
-  acs_not_registered: 'The request wants its response at a place that is not registered.',
-  not_idp_initiated: 'No service provider of this name takes sign-ins that begin here.',
-  unknown_principal: 'The request is about nobody who is signed in here by this service provider.',
-  not_pending: 'Nobody waits for this answer of the service provider, or not any more.',
+  too_many_bad_signatures: 'Too many messages from this network had invalid signatures. Correct the signing key, and retry later.',
+  destination_missing: 'The message is signed and has no `Destination`. Send the URL of the service in `Destination`.',
+  destination_mismatch:
+    '`Destination` is another address than the address that got the message. Compare the registered URL of the identity provider with `issuer`.',
+  issue_instant: '`IssueInstant` is too long ago, or in the future. Set the clock of the service provider (NTP).',
+  expired: 'The message has expired. Restart at the service provider, and check its clock.',
+  replayed: 'A message with this ID was used before. Send a new message.',
+  encrypted_id_unsupported: 'The subject of the message is encrypted, or is not a `NameID`. Send an unencrypted `NameID`.',
+  too_much_to_keep: 'The service would have to store more than 8 KiB for the request. Send a shorter request.',
+  acs_ambiguous: 'The request has both `AssertionConsumerServiceIndex` and `AssertionConsumerServiceURL`. Send one of them.',
+  acs_not_registered: 'The assertion consumer service of the request is not registered. Register its URL, or correct the request.',
+  not_idp_initiated:
+    'No service provider with this name allows sign-ins that begin at the service. Correct `sp` in the link, or set `idpInitiated` of the service provider.',
+  unknown_principal:
+    'The logout request does not name the session of this browser. Send the NameID and `SessionIndex` of the last assertion.',
+  not_pending:
+    'The service does not wait for this answer of the service provider, or no longer waits for it. Restart the sign-out if it did not finish.',
 } as const;
 
 export type Refusal = keyof typeof refusals;
 
 /** Settings that the log names if a message differs from the registration. */
 const settings = {
-  unknown_service_provider: 'entityId of the service provider, here and at the service provider',
-  signature_reference: 'entityId of the service provider',
+  unknown_service_provider: 'entityId in the record, and in the configuration of the service provider',
+  signature_reference:
+    'The signature does not cover the whole message. Send one signature directly below the root, with one reference to the ID of the root.',
   destination_missing: 'Destination, which the service provider writes into signed messages',
-  destination_mismatch: 'the URL of the identity provider at the service provider, or the option issuer, which all URLs here follow',
+  destination_mismatch:
+    'the URL of the identity provider at the service provider, or the option issuer, which all URLs of the service follow',
   issue_instant: 'the clock of the service provider, or the option clockSkewSeconds',
   expired: 'the clock of the service provider, or the option clockSkewSeconds',
   acs_not_registered: 'assertionConsumerServices of the service provider',
@@ -112,4 +121,4 @@ const shown = (value: string | number | undefined): string =>
  * logged.
  */
 const identifying = (value: string | number | undefined): string | number | undefined =>
-  typeof value === 'string' && !/^(?:[a-z][a-z0-9+.-]*:|[\d-])/i.test(value) ? 'a text that is no URI' : value;
+  typeof value === 'string' && !/^(?:[a-z][a-z0-9+.-]*:|[\d-])/i.test(value) ? 'a text that is not a URI' : value;

@@ -24,7 +24,7 @@ const malformed: Readonly<Record<Malformation, string>> = {
   xml_too_complex: `at most ${limits.maxNodes} elements and attributes, at most ${limits.maxDepth} deep`,
   xml_forbidden_construct: 'no DTD, entity, CDATA section or processing instruction',
   xml_not_well_formed: 'well-formed XML with namespaces',
-  xml_duplicate_id: 'IDs that are there once',
+  xml_duplicate_id: 'each ID once',
   xml_structure: 'SAML metadata',
 };
 const DOCUMENT = 'document';

@@ -1,13 +1,14 @@
 /** Reasons why a document is malformed. Messages of these errors never contain text of the document. */
 
 export const malformations = {
-  xml_encoding: 'The document is not UTF-8, or says that it is something else.',
-  xml_too_long: 'The document is too long.',
-  xml_too_complex: 'The document has too many elements and attributes, or is nested too deep.',
-  xml_forbidden_construct: 'The document has a DTD, an entity, a comment, a CDATA section or a processing instruction.',
-  xml_not_well_formed: 'The document is not well-formed XML with namespaces.',
-  xml_duplicate_id: 'Two elements of the document have the same ID.',
-  xml_structure: 'An element is missing, out of place or there twice, or holds a value that it cannot have.',
+  xml_encoding: 'The document is not UTF-8, or declares another encoding. Send UTF-8.',
+  xml_too_long: 'The document is too long. Send a shorter document.',
+  xml_too_complex: 'The document has too many elements and attributes, or its elements are nested too deep. Send a simpler document.',
+  xml_forbidden_construct:
+    'The document has a DTD, an entity, a comment, a CDATA section or a processing instruction. Send the document without these constructs.',
+  xml_not_well_formed: 'The document is not well-formed XML with namespaces. Correct the document.',
+  xml_duplicate_id: 'Two elements of the document have the same ID. Give each element its own ID.',
+  xml_structure: 'An element is missing, misplaced or duplicate, or has an invalid value. Correct the element that `place` names.',
 } as const;
 
 export type Malformation = keyof typeof malformations;

@@ -13,10 +13,13 @@ import { messageLimits, parseStrict } from './strict.js';
 
 export const badSignatures = {
   signature_reference:
-    'The signature is not that of the whole message: one, right below its root, with one reference to the ID of the root.',
-  signature_form: 'The signature has parts that it may not have.',
-  signature_alg_not_allowed: 'The signature is by an algorithm that is not accepted.',
-  signature_invalid: 'No registered key of the service provider made the signature of this message.',
+    'The signature does not cover the whole message. Send one signature directly below the root, with one reference to the ID of the root.',
+  signature_form:
+    'The signature has a part that is not allowed. Use only the transforms enveloped signature and exclusive canonicalization.',
+  signature_alg_not_allowed:
+    'An algorithm of the signature is not allowed. Use RSA or ECDSA with SHA-256, SHA-384 or SHA-512, and exclusive canonicalization.',
+  signature_invalid:
+    'No registered signing key of the service provider made the signature of this message. Compare `signingCertificates` with the certificate that the service provider signs with.',
 } as const;
 
 export class BadSignature extends Error {

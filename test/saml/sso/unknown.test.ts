@@ -56,7 +56,7 @@ describe('an unknown service provider', () => {
   test('whose Issuer is no name that could be registered is not copied into the log', async () => {
     for (const issuer of ['Ola Nordmann', 'æøå', 'x'.repeat(1025)]) {
       await new Agent().get(`${base()}/sso?${redirectQuery(authnRequest({ issuer, destination: `${base()}/sso` }))}`);
-      expect(line()).toMatchObject({ reason: 'unknown_service_provider', received: 'a text that is no URI' });
+      expect(line()).toMatchObject({ reason: 'unknown_service_provider', received: 'a text that is not a URI' });
     }
   });
 
