@@ -83,7 +83,7 @@ export function openApiOf({ service: { url, operations, issuer } }: ExtensionCon
 
 const scopeText = (scope: string): string => {
   const [resource, access] = scope.replace(/^idp\./, '').split(':');
-  return `${access === 'read' ? 'Reads' : 'Writes'} ${resource?.replaceAll('-', ' ')}`;
+  return `${access === 'read' ? 'Reads' : 'Writes'} ${resource?.replaceAll('-', ' ').replace(/^(?:api|saml)\b/, (name) => name.toUpperCase())}`;
 };
 
 function operationOf(operation: MountedOperation, referred: (schema: unknown) => unknown): Json {

@@ -297,7 +297,7 @@ export function crud<Row extends Stored>(options: CrudOptions<Row>): readonly Op
   ];
 }
 
-const plural = (name: string): string => name.replaceAll('-', ' ');
+const plural = (name: string): string => name.replaceAll('-', ' ').replace(/^api\b/, 'API');
 
 type AnyOperation = Omit<Operation, 'handle' | 'removeUnreadable'> & {
   readonly handle: (request: Request) => unknown;
