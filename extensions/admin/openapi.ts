@@ -8,10 +8,10 @@ type Json = Readonly<Record<string, unknown>>;
 /** The body of a refusal. @see RFC 9457 */
 const Problem = Type.Object(
   {
-    type: Type.String({ description: '`urn:tenant-idp:error:` and the code' }),
+    type: Type.String({ description: '`urn:tenant-idp:error:`, followed by the code.' }),
     title: Type.String(),
     status: Type.Integer(),
-    code: Type.String({ description: 'what went wrong, for programs' }),
+    code: Type.String({ description: 'Error code for programs.' }),
     errors: Type.Optional(Type.Array(Type.Object({ pointer: Type.Optional(Type.String()), expected: Type.Optional(Type.String()) }))),
   },
   { $id: 'Problem' },
@@ -73,7 +73,9 @@ export function openApiOf({ service: { url, operations, issuer } }: ExtensionCon
     paths,
     components: {
       schemas,
-      responses: { Problem: { description: 'The request was refused.', content: { 'application/problem+json': { schema: problem } } } },
+      responses: {
+        Problem: { description: 'The service refused the request.', content: { 'application/problem+json': { schema: problem } } },
+      },
       securitySchemes: {
         accessToken: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: url('/connect/token'), scopes } } },
       },
@@ -130,8 +132,10 @@ function parametersOf({ method, path, query }: MountedOperation, referred: (sche
       required: required.includes(name),
       schema: referred(schema),
     })),
-    ...(method === 'POST' ? [header('Idempotency-Key', 'The request is done once for each key, within 24 hours.')] : []),
-    ...(method === 'PATCH' || method === 'DELETE' ? [header('If-Match', 'The `ETag` of the record as it was read.')] : []),
+    ...(method === 'POST'
+      ? [header('Idempotency-Key', 'The service performs the request once for each value of this header, within 24 hours.')]
+      : []),
+    ...(method === 'PATCH' || method === 'DELETE' ? [header('If-Match', 'The `ETag` of the record when the client read it.')] : []),
   ];
 }
 

@@ -94,7 +94,7 @@ export type StoredKey = Static<typeof Key>;
 export const warnings = optional(
   Type.Array(Type.Object({ path: text(), reason: text() }, strict), {
     description:
-      'Parts of the discovery document that are left out, as the service read it last, and mapped groups that nobody gets until they are confirmed',
+      'Ignored parts of the discovery document that the service read last, and mapped groups that no user gets until an administrator confirms them.',
   }),
 );
 export type Warnings = readonly { readonly path: string; readonly reason: string }[];

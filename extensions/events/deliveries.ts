@@ -24,7 +24,7 @@ export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt
       ...write,
       method: 'POST',
       path: `${one}/test`,
-      summary: 'Sends a webhook an event that is in no feed, once',
+      summary: 'Sends a test event to a webhook, once and without a place in the feed',
       answer: TestResult,
       async handle(request) {
         const row = await stored.require(request);
@@ -46,7 +46,7 @@ export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt
       ...read,
       method: 'GET',
       path: `${one}/deliveries`,
-      summary: 'Lists events that were given up for a webhook, because every attempt failed',
+      summary: 'Lists events that the service gave up for a webhook, because every attempt failed',
       query: pageQuery({}, ['createdAt']),
       answer: pageOf(Delivery),
       async handle(request) {
@@ -63,7 +63,7 @@ export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt
       ...write,
       method: 'POST',
       path: `${one}/replay`,
-      summary: 'Sends events that were given up once more: those of the ids, or all',
+      summary: 'Replays the given-up events of a webhook: the events with the given ids, or all',
       body: Type.Object({ deliveries: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 200 })) }, strict),
       answer: Type.Object({ replayed: Type.Integer() }, strict),
       status: 202,

@@ -14,7 +14,7 @@ export const Event = Type.Object(
     actor: Type.Optional(Type.String()),
     act: Type.Optional(Type.String()),
     requestid: Type.Optional(Type.String()),
-    sequence: Type.String({ pattern: '^\\d{16}$', description: 'Its place in the one order' }),
+    sequence: Type.String({ pattern: '^\\d{16}$', description: 'Position in the order of all events.' }),
     data: Type.Record(Type.String(), Type.Unknown()),
   },
   { $id: 'Event', additionalProperties: false },
@@ -23,10 +23,10 @@ export const Event = Type.Object(
 const query = Type.Object(
   {
     type: Type.Optional(
-      Type.String({ pattern: '^[A-Z][A-Za-z]*(,[A-Z][A-Za-z]*){0,19}$', description: 'Types, with commas between them' }),
+      Type.String({ pattern: '^[A-Z][A-Za-z]*(,[A-Z][A-Za-z]*){0,19}$', description: 'Types of events, separated by commas.' }),
     ),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
-    after: Type.Optional(Type.String({ pattern: '^\\d{16}$', description: '`next` of the page before, or the `sequence` of an event' })),
+    after: Type.Optional(Type.String({ pattern: '^\\d{16}$', description: '`next` of the previous page, or the `sequence` of an event.' })),
   },
   strict,
 );
@@ -52,13 +52,13 @@ export const feed = [
   defineOperation({
     ...common,
     path: '/tenants/{tid}/events',
-    summary: 'Reads events of a tenant in their order',
+    summary: 'Reads the events of a tenant in order',
     handle: (request) => page(request, request.query, request.params.tid),
   }),
   defineOperation({
     ...common,
     path: '/events',
-    summary: 'Reads all events in their order',
+    summary: 'Reads all events in order',
     handle: (request) => page(request, request.query),
   }),
 ];

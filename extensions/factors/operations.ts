@@ -23,7 +23,7 @@ const Factor = Type.Object(
     name: Type.Optional(Type.String()),
     createdAt: Type.String({ description: 'ISO 8601' }),
     lastUsedAt: Type.Optional(Type.String({ description: 'ISO 8601' })),
-    codesLeft: Type.Optional(Type.Integer({ description: 'of recovery codes' })),
+    codesLeft: Type.Optional(Type.Integer({ description: 'Number of unused recovery codes.' })),
   },
   { $id: 'Factor', additionalProperties: false },
 );
@@ -73,7 +73,7 @@ export const factorOperations = (
           items: Type.Array(Factor),
           unreadable: Type.Optional(
             Type.Array(text(), {
-              description: 'ids of factors whose records cannot be read: each counts as one that nobody can prove, until it is removed',
+              description: 'Ids of factors with unreadable records. Each counts as a factor that nobody can prove, until it is removed.',
             }),
           ),
         },

@@ -21,7 +21,7 @@ export const passwordOperations = ({ work: { mail, deliver } }: ExtensionContext
     method: 'POST',
     path: '/tenants/{tid}/users/{id}/password-reset',
     scope: 'idp.users:write',
-    summary: 'E-mails a user a link that resets the password',
+    summary: 'E-mails a reset link for the password to a user',
     errors: ['mail_not_configured', 'email_required', 'reset_unavailable', 'user_privileged'],
     async handle({ params, directory, administrator, by, newId }) {
       const { user } = await directory.forTenant(params.tid).users.require(params.id);

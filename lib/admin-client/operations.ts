@@ -21,12 +21,12 @@ export interface ApiResource {
   readonly impersonation?: 'allow' | 'refuse';
   readonly status: 'active' | 'disabled';
   readonly id: string;
-  /** those that are live, the newest first */
+  /** Valid secrets, newest first. */
   readonly secrets: readonly {
     /** Format: date-time */
     readonly expiresAt?: string;
   }[];
-  /** shown this once */
+  /** Shown only in this answer. */
   readonly secret?: string;
   /** Format: date-time */
   readonly createdAt: string;
@@ -69,14 +69,14 @@ export interface Client {
   readonly postRegistrationUri?: string;
   readonly impersonation?: 'allow' | 'refuse';
   readonly status: 'active' | 'disabled';
-  /** those that are live, the newest first */
+  /** Valid secrets, newest first. */
   readonly secrets: readonly {
     /** Format: date-time */
     readonly expiresAt?: string;
   }[];
-  /** shown this once */
+  /** Shown only in this answer. */
   readonly secret?: string;
-  /** parts of the metadata that are left out or read otherwise; in the answer to the write alone */
+  /** Parts of the metadata that the service ignored or reinterpreted. Only the answer to the write has this member. */
   readonly warnings?: readonly { readonly path: string; readonly reason: string }[];
   /** Format: date-time */
   readonly createdAt: string;
@@ -85,11 +85,11 @@ export interface Client {
 }
 
 export interface ConfirmedMeans {
-  /** which the caller vouches for now */
+  /** Means that the caller confirmed. */
   readonly items: readonly Means[];
-  /** of a parent or a user whom the caller may not become */
+  /** Means of a user or parent account that may do more in the admin API than the caller. These means stay unconfirmed. */
   readonly left: readonly Means[];
-  /** whether means are left of a parent in a tenant that the caller does not administer */
+  /** Whether means of a parent account stay unconfirmed, whose tenant the caller does not administer. */
   readonly hasMoreElsewhere: boolean;
 }
 
@@ -132,13 +132,13 @@ export interface Connection {
   }[];
   readonly endSession: boolean;
   readonly hasSecret: boolean;
-  /** Redirect URI to register at the provider */
+  /** Redirect URI to register at the provider. */
   readonly redirectUri: string;
   readonly postLogoutRedirectUri: string;
-  /** Its public keys, for `private_key_jwt` */
+  /** URL of the public keys of the connection, for `private_key_jwt`. */
   readonly jwksUri?: string;
   readonly publicKeys: readonly { readonly [key: string]: unknown }[];
-  /** Parts of the discovery document that are left out, as the service read it last, and mapped groups that nobody gets until they are confirmed */
+  /** Ignored parts of the discovery document that the service read last, and mapped groups that no user gets until an administrator confirms them. */
   readonly warnings?: readonly { readonly path: string; readonly reason: string }[];
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -155,7 +155,7 @@ export interface Event {
   readonly actor?: string;
   readonly act?: string;
   readonly requestid?: string;
-  /** Its place in the one order */
+  /** Position in the order of all events. */
   readonly sequence: string;
   readonly data: { readonly [key: string]: unknown };
 }
@@ -168,7 +168,7 @@ export interface Factor {
   readonly createdAt: string;
   /** ISO 8601 */
   readonly lastUsedAt?: string;
-  /** of recovery codes */
+  /** Number of unused recovery codes. */
   readonly codesLeft?: number;
 }
 
@@ -190,19 +190,19 @@ export interface GroupsOfUser {
 export interface Impersonation {
   readonly id: string;
   readonly status: 'active' | 'ended';
-  /** who is acted as */
+  /** Id of the impersonated user. */
   readonly userId: string;
-  /** who acts, as in the claim `act` */
+  /** The impersonator, as in the claim `act`. */
   readonly operator: { readonly oid: string; readonly sub: string; readonly tid: string };
-  /** as the operator gave it; absent once one of the two is erased */
+  /** Reason that the impersonator gave. Absent after the impersonator or the impersonated user is erased. */
   readonly reason?: string;
-  /** the application that it was begun for */
+  /** Id of the client that the impersonation began for. */
   readonly clientId: string;
-  /** when it began. Format: date-time */
+  /** Time when the impersonation began. Format: date-time */
   readonly startedAt: string;
-  /** when it ends at the latest. Format: date-time */
+  /** Latest time when the impersonation ends. Format: date-time */
   readonly endsAt: string;
-  /** when it ended. Format: date-time */
+  /** Time when the impersonation ended. Format: date-time */
   readonly endedAt?: string;
   readonly endedBy?: 'operator' | 'time' | 'administrator' | 'sign-out' | 'permission' | 'target';
 }
@@ -221,26 +221,26 @@ export interface Key {
 
 export interface Links {
   readonly parent?: { readonly userId: string; readonly tid?: string };
-  /** child accounts in tenants that the caller administers */
+  /** Child accounts in tenants that the caller administers. */
   readonly children: readonly { readonly userId: string; readonly tid?: string }[];
   readonly unreadable?: readonly Unreadable[];
 }
 
 export interface Means {
-  /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for its settings or its mapping to a group */
+  /** `invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for the settings of a connection or its mapping to a group. */
   readonly kind: string;
   readonly tid: string;
   readonly userId?: string;
-  /** of the invitation, the factor, the parent of the account link, or the connection */
+  /** Id of the invitation, the factor, the parent account of the account link, or the connection. */
   readonly id?: string;
   readonly idp?: string;
   readonly subject?: string;
-  /** of the person, to which reset links are mailed */
+  /** E-mail address of the person, to which the service mails reset links. */
   readonly address?: string;
 }
 
 export interface MeansOfUser {
-  /** at most 500 */
+  /** At most 500 means. */
   readonly items: readonly Means[];
   readonly total: number;
 }
@@ -267,7 +267,7 @@ export interface Person {
   readonly pictureUrl?: string;
   readonly externalId?: string;
   readonly attributes: { readonly [key: string]: unknown };
-  /** the number itself is never answered */
+  /** Whether the person has a national id. The API never returns the national id. */
   readonly hasNationalId: boolean;
   readonly user?: User;
   readonly invitation?: {
@@ -297,7 +297,7 @@ export interface PersonExport {
     readonly pictureUrl?: string;
     readonly externalId?: string;
     readonly attributes: { readonly [key: string]: unknown };
-    /** the number itself is never answered */
+    /** Whether the person has a national id. The API never returns the national id. */
     readonly hasNationalId: boolean;
     /** Format: date-time */
     readonly createdAt: string;
@@ -318,16 +318,16 @@ export interface PersonExport {
     readonly at: string;
   }[];
   readonly invitations: readonly { readonly [key: string]: unknown }[];
-  /** sessions, grants, and what extensions keep, by the names of their collections */
+  /** Sessions, grants and records of extensions, by the names of the collections. */
   readonly others: {
     readonly [key: string]: readonly { readonly [key: string]: unknown }[];
   };
-  /** records that are left out, because they cannot be read, with a JSON Pointer to the malformed member */
+  /** Unreadable records, which are left out. `path` is a JSON Pointer to the malformed member. */
   readonly unreadable?: readonly { readonly collection: string; readonly id: string; readonly path: string }[];
 }
 
 export interface Secret {
-  /** shown this once */
+  /** Shown only in this answer. */
   readonly secret: string;
 }
 
@@ -380,19 +380,19 @@ export interface Tenant {
 
 export interface Unreadable {
   readonly id: string;
-  /** a JSON Pointer to the member that is not of its form */
+  /** A JSON Pointer to the malformed member. */
   readonly path: string;
 }
 
 export interface User {
   readonly id: string;
   readonly personId: string;
-  /** the parent’s id where the user is linked, else its own */
+  /** Id of the parent account if the user is linked, otherwise the id of the user. */
   readonly sub: string;
   readonly userName: string;
   readonly emailVerified: boolean;
   readonly externalIdentities: readonly { readonly idp: string; readonly subject: string }[];
-  /** the address that was proven last, while the person has another: mail about the account goes there */
+  /** The address that the user verified last, if the person has another address. The service mails messages about the account to this address. */
   readonly provenEmail?: string;
   readonly status: 'invited' | 'active' | 'disabled';
   readonly groupIds: readonly string[];
@@ -406,15 +406,15 @@ export interface User {
 
 export interface Webhook {
   readonly id: string;
-  /** https; outside production http as well, at a loopback address */
+  /** https URL. Outside production, http at a loopback address works too. */
   readonly url: string;
   readonly description?: string;
   readonly types?: readonly string[];
   readonly status: 'active' | 'disabled';
   readonly reason?: 'failing' | 'gone';
-  /** The last event that was delivered, or passed over */
+  /** `sequence` of the last event that was delivered or skipped. */
   readonly position: string;
-  /** Failed attempts for the next event. Absent after an event was accepted */
+  /** Number of failed attempts for the next event. Absent after the receiver accepted an event. */
   readonly attempts?: number;
   readonly failingSince?: string;
   readonly problem?: string;
@@ -438,21 +438,21 @@ export interface WebhookTest {
 
 export interface WebhookWithSecret {
   readonly id: string;
-  /** https; outside production http as well, at a loopback address */
+  /** https URL. Outside production, http at a loopback address works too. */
   readonly url: string;
   readonly description?: string;
   readonly types?: readonly string[];
   readonly status: 'active' | 'disabled';
   readonly reason?: 'failing' | 'gone';
-  /** The last event that was delivered, or passed over */
+  /** `sequence` of the last event that was delivered or skipped. */
   readonly position: string;
-  /** Failed attempts for the next event. Absent after an event was accepted */
+  /** Number of failed attempts for the next event. Absent after the receiver accepted an event. */
   readonly attempts?: number;
   readonly failingSince?: string;
   readonly problem?: string;
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** Shown this once */
+  /** Shown only in this answer. */
   readonly secret: string;
 }
 
@@ -525,12 +525,12 @@ export interface Operations {
     readonly params: { readonly tid: string };
     readonly answer: undefined;
   };
-  /** Ends every sign-in of the tenant, and allows no other. Scope `idp.tenants:write`. */
+  /** Disables a tenant, and ends all of its sign-ins. Scope `idp.tenants:write`. */
   'POST /tenants/{tid}/disable': {
     readonly params: { readonly tid: string };
     readonly answer: Tenant;
   };
-  /** Allows sign-ins of the tenant again. Scope `idp.tenants:write`. */
+  /** Enables a tenant, so that its users can sign in again. Scope `idp.tenants:write`. */
   'POST /tenants/{tid}/enable': {
     readonly params: { readonly tid: string };
     readonly answer: Tenant;
@@ -639,7 +639,7 @@ export interface Operations {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: undefined;
   };
-  /** All that is kept of a person, for that person to read. Scope `idp.exports:read`. */
+  /** Exports all data that the service holds about a person. Scope `idp.exports:read`. */
   'GET /tenants/{tid}/persons/{id}/export': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: PersonExport;
@@ -679,7 +679,7 @@ export interface Operations {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: undefined;
   };
-  /** Gives a person a user, who is invited. Scope `idp.users:write`. */
+  /** Creates an invited user for a person. Scope `idp.users:write`. */
   'POST /tenants/{tid}/persons/{id}/user': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly body: {
@@ -688,22 +688,22 @@ export interface Operations {
       readonly emailVerified?: boolean;
       readonly externalIdentities?: readonly { readonly idp: string; readonly subject: string }[];
       readonly groups?: { readonly ids?: readonly string[]; readonly names?: readonly string[] };
-      /** Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour */
+      /** Whether the caller confirms the means that `409 means_unconfirmed` listed to the same caller within the last hour. */
       readonly confirm?: boolean;
     };
     readonly answer: User;
   };
-  /** Ends every sign-in of a user, and allows no other. Scope `idp.users:write`. */
+  /** Disables a user, and ends all sign-ins of the user. Scope `idp.users:write`. */
   'POST /tenants/{tid}/users/{id}/disable': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: User;
   };
-  /** Gives a disabled user the status from before. Scope `idp.users:write`. */
+  /** Enables a disabled user, who gets the former status. Scope `idp.users:write`. */
   'POST /tenants/{tid}/users/{id}/enable': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: User;
   };
-  /** Ends every sign-in of a user. Scope `idp.users:write`. */
+  /** Ends all sign-ins of a user. Scope `idp.users:write`. */
   'POST /tenants/{tid}/users/{id}/sign-out': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: User;
@@ -713,13 +713,13 @@ export interface Operations {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: GroupsOfUser;
   };
-  /** Makes these the groups of a user. Scope `idp.users:write`. */
+  /** Replaces the groups of a user. Scope `idp.users:write`. */
   'PUT /tenants/{tid}/users/{id}/groups': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly body: {
       readonly ids?: readonly string[];
       readonly names?: readonly string[];
-      /** Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour */
+      /** Whether the caller confirms the means that `409 means_unconfirmed` listed to the same caller within the last hour. */
       readonly confirm?: boolean;
     };
     readonly answer: GroupsOfUser;
@@ -730,54 +730,54 @@ export interface Operations {
     readonly body: {
       readonly ids?: readonly string[];
       readonly names?: readonly string[];
-      /** Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour */
+      /** Whether the caller confirms the means that `409 means_unconfirmed` listed to the same caller within the last hour. */
       readonly confirm?: boolean;
     };
     readonly answer: GroupsOfUser;
   };
-  /** Takes a user out of groups. Scope `idp.users:write`. */
+  /** Removes a user from groups. Scope `idp.users:write`. */
   'DELETE /tenants/{tid}/users/{id}/groups': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly body: { readonly ids?: readonly string[]; readonly names?: readonly string[] };
     readonly answer: GroupsOfUser;
   };
-  /** Lists the means to sign in as a user, and as its parent, that do not count until somebody confirms them. Scope `idp.users:read`. */
+  /** Lists unconfirmed means to sign in as a user or as the parent account, which do not count until an administrator confirms them. Scope `idp.users:read`. */
   'GET /tenants/{tid}/users/{id}/means': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly query?: { readonly groupId?: string };
     readonly answer: MeansOfUser;
   };
-  /** Vouches for the means of a user, and of its parent, that the caller was shown, so that they count. Scope `idp.users:write`. */
+  /** Confirms the listed means to sign in as a user or as the parent account, so that these means count. Scope `idp.users:write`. */
   'POST /tenants/{tid}/users/{id}/means/confirm': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: ConfirmedMeans;
   };
-  /** Links a user to a parent, whose `sub` it takes. Scope `idp.links:write`. */
+  /** Links a user to a parent account, whose `sub` the user gets. Scope `idp.links:write`. */
   'POST /tenants/{tid}/users/{id}/link/{parentId}': {
     readonly params: { readonly tid: string; readonly id: string; readonly parentId: string };
     readonly answer: User;
   };
-  /** Ends a link, and every sign-in of the child. Scope `idp.links:write`. */
+  /** Ends an account link, and all sign-ins of the child account. Scope `idp.links:write`. */
   'DELETE /tenants/{tid}/users/{id}/link/{parentId}': {
     readonly params: { readonly tid: string; readonly id: string; readonly parentId: string };
     readonly answer: User;
   };
-  /** Lists the parent and the children of a user. Scope `idp.links:read`. */
+  /** Lists the parent account and the child accounts of a user. Scope `idp.links:read`. */
   'GET /tenants/{tid}/users/{id}/links': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: Links;
   };
-  /** Lists the browsers that a user is signed in in, the latest first. Scope `idp.sessions:read`. */
+  /** Lists the sessions of a user, newest first. Scope `idp.sessions:read`. */
   'GET /tenants/{tid}/users/{id}/sessions': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: { readonly items: readonly Session[] };
   };
-  /** Ends every sign-in of a user. Scope `idp.sessions:write`. */
+  /** Ends all sign-ins of a user. Scope `idp.sessions:write`. */
   'DELETE /tenants/{tid}/users/{id}/sessions': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: undefined;
   };
-  /** Ends one sign-in of a user, with its grants. Scope `idp.sessions:write`. */
+  /** Ends one session of a user, with its grants. Scope `idp.sessions:write`. */
   'DELETE /tenants/{tid}/users/{id}/sessions/{sessionId}': {
     readonly params: { readonly tid: string; readonly id: string; readonly sessionId: string };
     readonly answer: undefined;
@@ -810,7 +810,7 @@ export interface Operations {
     readonly body: {
       readonly name?: string;
       readonly permissionIds?: readonly string[];
-      /** Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour */
+      /** Whether the caller confirms the means that `409 means_unconfirmed` listed to the same caller within the last hour. */
       readonly confirm?: boolean;
     };
     readonly answer: Group;
@@ -944,7 +944,7 @@ export interface Operations {
       readonly postRegistrationUri?: string | null;
       readonly impersonation?: ('allow' | 'refuse') | null;
       readonly status?: 'active' | 'disabled';
-      /** Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour */
+      /** Whether the caller confirms the means that `409 means_unconfirmed` listed to the same caller within the last hour. */
       readonly confirm?: boolean;
     };
     readonly answer: Client;
@@ -954,12 +954,12 @@ export interface Operations {
     readonly params: { readonly id: string };
     readonly answer: undefined;
   };
-  /** Makes another secret for a client; the one before stays live until the next. Scope `idp.clients:write`. */
+  /** Creates another secret for a client, and keeps the previous secret valid until the next rotation. Scope `idp.clients:write`. */
   'POST /clients/{id}/secrets': {
     readonly params: { readonly id: string };
     readonly answer: Secret;
   };
-  /** Lists api resources. Scope `idp.api-resources:read`. */
+  /** Lists API resources. Scope `idp.api-resources:read`. */
   'GET /api-resources': {
     readonly query?: {
       readonly limit?: number;
@@ -1035,7 +1035,7 @@ export interface Operations {
     readonly params: { readonly id: string };
     readonly answer: undefined;
   };
-  /** Makes another secret for an API resource; the one before stays live until the next. Scope `idp.api-resources:write`. */
+  /** Creates another secret for an API resource, and keeps the previous secret valid until the next rotation. Scope `idp.api-resources:write`. */
   'POST /api-resources/{id}/secrets': {
     readonly params: { readonly id: string };
     readonly answer: Secret;
@@ -1044,30 +1044,30 @@ export interface Operations {
   'GET /keys': {
     readonly answer: { readonly items: readonly Key[] };
   };
-  /** Lets the next signing keys take over. Scope `idp.keys:write`. */
+  /** Rotates the signing keys. Scope `idp.keys:write`. */
   'POST /keys/rotate': {
     readonly body: {
-      /** New keys sign at once and all before are removed: for keys that are in wrong hands. */
+      /** Whether new signing keys sign immediately and all earlier signing keys are removed, because signing keys are compromised. */
       readonly now?: boolean;
     };
     readonly answer: { readonly items: readonly Key[] };
   };
-  /** Reads events of a tenant in their order. Scope `idp.events:read`. */
+  /** Reads the events of a tenant in order. Scope `idp.events:read`. */
   'GET /tenants/{tid}/events': {
     readonly params: { readonly tid: string };
     readonly query?: { readonly type?: string; readonly limit?: number; readonly after?: string };
     readonly answer: { readonly items: readonly Event[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
-  /** Reads all events in their order. Scope `idp.events:read`. */
+  /** Reads all events in order. Scope `idp.events:read`. */
   'GET /events': {
     readonly query?: { readonly type?: string; readonly limit?: number; readonly after?: string };
     readonly answer: { readonly items: readonly Event[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
-  /** Creates a webhook, which gets the events from now on. Scope `idp.webhooks:write`. */
+  /** Creates a webhook, which gets events from now on. Scope `idp.webhooks:write`. */
   'POST /tenants/{tid}/webhooks': {
     readonly params: { readonly tid: string };
     readonly body: {
-      /** https; outside production http as well, at a loopback address */
+      /** https URL. Outside production, http at a loopback address works too. */
       readonly url: string;
       readonly description?: string;
       readonly types?: readonly string[];
@@ -1085,11 +1085,11 @@ export interface Operations {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: Webhook;
   };
-  /** Changes a webhook; one that was switched off goes on where it was. Scope `idp.webhooks:write`. */
+  /** Changes a webhook, which continues at its former position when it is enabled again. Scope `idp.webhooks:write`. */
   'PATCH /tenants/{tid}/webhooks/{id}': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly body: {
-      /** https; outside production http as well, at a loopback address */
+      /** https URL. Outside production, http at a loopback address works too. */
       readonly url?: string;
       readonly description?: string | null;
       readonly types?: readonly string[] | null;
@@ -1097,37 +1097,37 @@ export interface Operations {
     };
     readonly answer: Webhook;
   };
-  /** Removes a webhook, and what could not be delivered to it. Scope `idp.webhooks:write`. */
+  /** Removes a webhook, and its undelivered events. Scope `idp.webhooks:write`. */
   'DELETE /tenants/{tid}/webhooks/{id}': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: undefined;
   };
-  /** Gives a webhook a new secret; the one before signs as well until the next rotation. Scope `idp.webhooks:write`. */
+  /** Creates a new secret for a webhook, and signs with the previous secret too until the next rotation. Scope `idp.webhooks:write`. */
   'POST /tenants/{tid}/webhooks/{id}/rotate-secret': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: WebhookWithSecret;
   };
-  /** Sends a webhook an event that is in no feed, once. Scope `idp.webhooks:write`. */
+  /** Sends a test event to a webhook, once and without a place in the feed. Scope `idp.webhooks:write`. */
   'POST /tenants/{tid}/webhooks/{id}/test': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: WebhookTest;
   };
-  /** Lists events that were given up for a webhook, because every attempt failed. Scope `idp.webhooks:read`. */
+  /** Lists events that the service gave up for a webhook, because every attempt failed. Scope `idp.webhooks:read`. */
   'GET /tenants/{tid}/webhooks/{id}/deliveries': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly query?: { readonly limit?: number; readonly after?: string; readonly sort?: 'createdAt' };
     readonly answer: { readonly items: readonly WebhookDelivery[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
-  /** Sends events that were given up once more: those of the ids, or all. Scope `idp.webhooks:write`. */
+  /** Replays the given-up events of a webhook: the events with the given ids, or all. Scope `idp.webhooks:write`. */
   'POST /tenants/{tid}/webhooks/{id}/replay': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly body: { readonly deliveries?: readonly string[] };
     readonly answer: { readonly replayed: number };
   };
-  /** Creates a webhook, which gets the events from now on. Scope `idp.webhooks:write`. */
+  /** Creates a webhook, which gets events from now on. Scope `idp.webhooks:write`. */
   'POST /webhooks': {
     readonly body: {
-      /** https; outside production http as well, at a loopback address */
+      /** https URL. Outside production, http at a loopback address works too. */
       readonly url: string;
       readonly description?: string;
       readonly types?: readonly string[];
@@ -1144,11 +1144,11 @@ export interface Operations {
     readonly params: { readonly id: string };
     readonly answer: Webhook;
   };
-  /** Changes a webhook; one that was switched off goes on where it was. Scope `idp.webhooks:write`. */
+  /** Changes a webhook, which continues at its former position when it is enabled again. Scope `idp.webhooks:write`. */
   'PATCH /webhooks/{id}': {
     readonly params: { readonly id: string };
     readonly body: {
-      /** https; outside production http as well, at a loopback address */
+      /** https URL. Outside production, http at a loopback address works too. */
       readonly url?: string;
       readonly description?: string | null;
       readonly types?: readonly string[] | null;
@@ -1156,34 +1156,34 @@ export interface Operations {
     };
     readonly answer: Webhook;
   };
-  /** Removes a webhook, and what could not be delivered to it. Scope `idp.webhooks:write`. */
+  /** Removes a webhook, and its undelivered events. Scope `idp.webhooks:write`. */
   'DELETE /webhooks/{id}': {
     readonly params: { readonly id: string };
     readonly answer: undefined;
   };
-  /** Gives a webhook a new secret; the one before signs as well until the next rotation. Scope `idp.webhooks:write`. */
+  /** Creates a new secret for a webhook, and signs with the previous secret too until the next rotation. Scope `idp.webhooks:write`. */
   'POST /webhooks/{id}/rotate-secret': {
     readonly params: { readonly id: string };
     readonly answer: WebhookWithSecret;
   };
-  /** Sends a webhook an event that is in no feed, once. Scope `idp.webhooks:write`. */
+  /** Sends a test event to a webhook, once and without a place in the feed. Scope `idp.webhooks:write`. */
   'POST /webhooks/{id}/test': {
     readonly params: { readonly id: string };
     readonly answer: WebhookTest;
   };
-  /** Lists events that were given up for a webhook, because every attempt failed. Scope `idp.webhooks:read`. */
+  /** Lists events that the service gave up for a webhook, because every attempt failed. Scope `idp.webhooks:read`. */
   'GET /webhooks/{id}/deliveries': {
     readonly params: { readonly id: string };
     readonly query?: { readonly limit?: number; readonly after?: string; readonly sort?: 'createdAt' };
     readonly answer: { readonly items: readonly WebhookDelivery[]; readonly next?: string; readonly unreadable?: readonly Unreadable[] };
   };
-  /** Sends events that were given up once more: those of the ids, or all. Scope `idp.webhooks:write`. */
+  /** Replays the given-up events of a webhook: the events with the given ids, or all. Scope `idp.webhooks:write`. */
   'POST /webhooks/{id}/replay': {
     readonly params: { readonly id: string };
     readonly body: { readonly deliveries?: readonly string[] };
     readonly answer: { readonly replayed: number };
   };
-  /** Invites a user, in the place of an invitation that the user may have. Scope `idp.invitations:write`. */
+  /** Invites a user, and replaces a pending invitation of the user. Scope `idp.invitations:write`. */
   'POST /tenants/{tid}/invitations': {
     readonly params: { readonly tid: string };
     readonly body: {
@@ -1198,10 +1198,10 @@ export interface Operations {
       readonly personId: string;
       readonly userId: string;
       readonly clientId?: string;
-      /** Whether the user is linked to a personal account */
+      /** Whether the user is linked to a personal account. */
       readonly link: boolean;
       readonly locale?: string;
-      /** Whether the link is e-mailed */
+      /** Whether the service e-mails the invitation link. */
       readonly send: boolean;
       readonly status: 'pending' | 'accepted' | 'revoked' | 'expired';
       /** ISO 8601 */
@@ -1231,10 +1231,10 @@ export interface Operations {
         readonly personId: string;
         readonly userId: string;
         readonly clientId?: string;
-        /** Whether the user is linked to a personal account */
+        /** Whether the user is linked to a personal account. */
         readonly link: boolean;
         readonly locale?: string;
-        /** Whether the link is e-mailed */
+        /** Whether the service e-mails the invitation link. */
         readonly send: boolean;
         readonly status: 'pending' | 'accepted' | 'revoked' | 'expired';
         /** ISO 8601 */
@@ -1258,10 +1258,10 @@ export interface Operations {
       readonly personId: string;
       readonly userId: string;
       readonly clientId?: string;
-      /** Whether the user is linked to a personal account */
+      /** Whether the user is linked to a personal account. */
       readonly link: boolean;
       readonly locale?: string;
-      /** Whether the link is e-mailed */
+      /** Whether the service e-mails the invitation link. */
       readonly send: boolean;
       readonly status: 'pending' | 'accepted' | 'revoked' | 'expired';
       /** ISO 8601 */
@@ -1274,12 +1274,12 @@ export interface Operations {
       readonly acceptedAt?: string;
     };
   };
-  /** Removes the record of an invitation; a pending one is revoked first. Scope `idp.invitations:write`. */
+  /** Revokes a pending invitation, and removes the record of the invitation. Scope `idp.invitations:write`. */
   'DELETE /tenants/{tid}/invitations/{id}': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: undefined;
   };
-  /** The link of an invitation, which proves no e-mail address from then on. Scope `idp.invitations:write`. */
+  /** Returns the invitation link, which from then on does not verify an e-mail address. Scope `idp.invitations:write`. */
   'GET /tenants/{tid}/invitations/{id}/link': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: {
@@ -1288,7 +1288,7 @@ export interface Operations {
       readonly url: string;
     };
   };
-  /** E-mails another link, with all its time; those before are void. Scope `idp.invitations:write`. */
+  /** E-mails a new invitation link with the full lifetime, and revokes earlier links. Scope `idp.invitations:write`. */
   'POST /tenants/{tid}/invitations/{id}/resend': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: {
@@ -1296,10 +1296,10 @@ export interface Operations {
       readonly personId: string;
       readonly userId: string;
       readonly clientId?: string;
-      /** Whether the user is linked to a personal account */
+      /** Whether the user is linked to a personal account. */
       readonly link: boolean;
       readonly locale?: string;
-      /** Whether the link is e-mailed */
+      /** Whether the service e-mails the invitation link. */
       readonly send: boolean;
       readonly status: 'pending' | 'accepted' | 'revoked' | 'expired';
       /** ISO 8601 */
@@ -1312,7 +1312,7 @@ export interface Operations {
       readonly acceptedAt?: string;
     };
   };
-  /** Ends an invitation. Scope `idp.invitations:write`. */
+  /** Revokes an invitation. Scope `idp.invitations:write`. */
   'POST /tenants/{tid}/invitations/{id}/revoke': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: {
@@ -1320,10 +1320,10 @@ export interface Operations {
       readonly personId: string;
       readonly userId: string;
       readonly clientId?: string;
-      /** Whether the user is linked to a personal account */
+      /** Whether the user is linked to a personal account. */
       readonly link: boolean;
       readonly locale?: string;
-      /** Whether the link is e-mailed */
+      /** Whether the service e-mails the invitation link. */
       readonly send: boolean;
       readonly status: 'pending' | 'accepted' | 'revoked' | 'expired';
       /** ISO 8601 */
@@ -1336,7 +1336,7 @@ export interface Operations {
       readonly acceptedAt?: string;
     };
   };
-  /** E-mails a user a link that resets the password. Scope `idp.users:write`. */
+  /** E-mails a reset link for the password to a user. Scope `idp.users:write`. */
   'POST /tenants/{tid}/users/{id}/password-reset': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: undefined;
@@ -1345,13 +1345,13 @@ export interface Operations {
   'POST /tenants/{tid}/connections': {
     readonly params: { readonly tid: string };
     readonly body: {
-      /** The `idp` of its sign-ins */
+      /** Id of the connection, which is the `idp` of its sign-ins. */
       readonly id?: string;
       readonly preset?: 'oidc' | 'google' | 'entra';
       readonly name: string;
       readonly issuer?: string;
       readonly clientId: string;
-      /** Never answered */
+      /** The API never returns the secret. */
       readonly clientSecret?: string;
       readonly createUsersIn?: string;
       readonly status?: 'active' | 'disabled';
@@ -1399,7 +1399,7 @@ export interface Operations {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: Connection;
   };
-  /** Changes a connection; its issuer stays, because identities are recorded for it. Scope `idp.connections:write`. */
+  /** Changes a connection, except its issuer, because identities are recorded for the issuer. Scope `idp.connections:write`. */
   'PATCH /tenants/{tid}/connections/{id}': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly body: {
@@ -1440,21 +1440,21 @@ export interface Operations {
     };
     readonly answer: Connection;
   };
-  /** Removes a connection; identities that were recorded for it open nothing any more. Scope `idp.connections:write`. */
+  /** Removes a connection, whose recorded identities no longer sign in anybody. Scope `idp.connections:write`. */
   'DELETE /tenants/{tid}/connections/{id}': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: undefined;
   };
-  /** Gives a connection the client secret that its provider issued. Scope `idp.connections:write`. */
+  /** Stores the client secret that the provider issued for a connection. Scope `idp.connections:write`. */
   'PUT /tenants/{tid}/connections/{id}/secret': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly body: {
-      /** Never answered */
+      /** The API never returns the secret. */
       readonly clientSecret: string;
     };
     readonly answer: Connection;
   };
-  /** Gives a connection with private_key_jwt a new key; the one before stays in its key set. Scope `idp.connections:write`. */
+  /** Creates a new signing key for a connection with private_key_jwt, and keeps the previous signing key in the key set. Scope `idp.connections:write`. */
   'POST /tenants/{tid}/connections/{id}/rotate-key': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: Connection;
@@ -1462,13 +1462,13 @@ export interface Operations {
   /** Creates a connection to an OpenID provider. Scope `idp.connections:write`. */
   'POST /connections': {
     readonly body: {
-      /** The `idp` of its sign-ins */
+      /** Id of the connection, which is the `idp` of its sign-ins. */
       readonly id?: string;
       readonly preset?: 'oidc' | 'google' | 'entra';
       readonly name: string;
       readonly issuer?: string;
       readonly clientId: string;
-      /** Never answered */
+      /** The API never returns the secret. */
       readonly clientSecret?: string;
       readonly createUsersIn?: string;
       readonly status?: 'active' | 'disabled';
@@ -1515,7 +1515,7 @@ export interface Operations {
     readonly params: { readonly id: string };
     readonly answer: Connection;
   };
-  /** Changes a connection; its issuer stays, because identities are recorded for it. Scope `idp.connections:write`. */
+  /** Changes a connection, except its issuer, because identities are recorded for the issuer. Scope `idp.connections:write`. */
   'PATCH /connections/{id}': {
     readonly params: { readonly id: string };
     readonly body: {
@@ -1556,21 +1556,21 @@ export interface Operations {
     };
     readonly answer: Connection;
   };
-  /** Removes a connection; identities that were recorded for it open nothing any more. Scope `idp.connections:write`. */
+  /** Removes a connection, whose recorded identities no longer sign in anybody. Scope `idp.connections:write`. */
   'DELETE /connections/{id}': {
     readonly params: { readonly id: string };
     readonly answer: undefined;
   };
-  /** Gives a connection the client secret that its provider issued. Scope `idp.connections:write`. */
+  /** Stores the client secret that the provider issued for a connection. Scope `idp.connections:write`. */
   'PUT /connections/{id}/secret': {
     readonly params: { readonly id: string };
     readonly body: {
-      /** Never answered */
+      /** The API never returns the secret. */
       readonly clientSecret: string;
     };
     readonly answer: Connection;
   };
-  /** Gives a connection with private_key_jwt a new key; the one before stays in its key set. Scope `idp.connections:write`. */
+  /** Creates a new signing key for a connection with private_key_jwt, and keeps the previous signing key in the key set. Scope `idp.connections:write`. */
   'POST /connections/{id}/rotate-key': {
     readonly params: { readonly id: string };
     readonly answer: Connection;
@@ -1580,7 +1580,7 @@ export interface Operations {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: {
       readonly items: readonly Factor[];
-      /** ids of factors whose records cannot be read: each counts as one that nobody can prove, until it is removed */
+      /** Ids of factors with unreadable records. Each counts as a factor that nobody can prove, until it is removed. */
       readonly unreadable?: readonly string[];
     };
   };
@@ -1594,7 +1594,7 @@ export interface Operations {
     readonly params: { readonly tid: string; readonly id: string; readonly factorId: string };
     readonly answer: undefined;
   };
-  /** Lists who acts, or acted, as somebody of the tenant, the latest first. Scope `idp.impersonations:read`. */
+  /** Lists impersonations of users of a tenant, newest first. Scope `idp.impersonations:read`. */
   'GET /tenants/{tid}/impersonations': {
     readonly params: { readonly tid: string };
     readonly query?: {
@@ -1612,7 +1612,7 @@ export interface Operations {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: Impersonation;
   };
-  /** Ends an impersonation, its session and its tokens; one that has ended stays as it ended. Scope `idp.impersonations:write`. */
+  /** Ends an impersonation, its session and its tokens, unless the impersonation has ended already. Scope `idp.impersonations:write`. */
   'POST /tenants/{tid}/impersonations/{id}/end': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: Impersonation;

@@ -126,7 +126,7 @@ interface TypedOperation<Path extends string, Query extends TObject, Body extend
  *       method: 'GET',
  *       path: '/tenants/{tid}/name',
  *       scope: 'idp.tenant-names:read',
- *       summary: 'The name of a tenant',
+ *       summary: 'Reads the name of a tenant',
  *       answer: TenantName,
  *       async handle({ params, directory }) {
  *         const { name } = await directory.tenants.require(params.tid);
@@ -172,7 +172,7 @@ export const pageQuery = <Filters extends TProperties, const Sorts extends reado
     {
       ...filters,
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
-      after: Type.Optional(Type.String({ minLength: 1, maxLength: 2000, description: '`next` of the page before' })),
+      after: Type.Optional(Type.String({ minLength: 1, maxLength: 2000, description: '`next` of the previous page.' })),
       sort: Type.Optional(Type.Union(sorts.map((sort) => Type.Literal(sort as Sorts[number])))),
     },
     { additionalProperties: false },
@@ -194,8 +194,8 @@ export const pageOf = <Item extends TSchema>(item: Item) =>
   );
 
 const leftOutItem = Type.Object(
-  { id: Type.String(), path: Type.String({ description: 'a JSON Pointer to the member that is not of its form' }) },
-  { $id: 'Unreadable', additionalProperties: false, description: 'a record that the page leaves out, because it cannot be read' },
+  { id: Type.String(), path: Type.String({ description: 'A JSON Pointer to the malformed member.' }) },
+  { $id: 'Unreadable', additionalProperties: false, description: 'A record that the page leaves out, because the record is unreadable.' },
 );
 /** A record that a page leaves out. */
 export type LeftOutItem = Static<typeof leftOutItem>;

@@ -22,13 +22,16 @@ import { crud, type Request, type Understood } from './shape/crud.js';
 import { form, itemOf, viewOf, without } from './shape/forms.js';
 import type { Fields } from './shape/merge-patch.js';
 
-const secrets = Type.Array(form({ expiresAt: Type.Optional(instant()) }), { description: 'those that are live, the newest first' });
-const secret = Type.Optional(Type.String({ description: 'shown this once' }));
-const Secret = Type.Object({ secret: Type.String({ description: 'shown this once' }) }, { $id: 'Secret', additionalProperties: false });
+const secrets = Type.Array(form({ expiresAt: Type.Optional(instant()) }), { description: 'Valid secrets, newest first.' });
+const secret = Type.Optional(Type.String({ description: 'Shown only in this answer.' }));
+const Secret = Type.Object(
+  { secret: Type.String({ description: 'Shown only in this answer.' }) },
+  { $id: 'Secret', additionalProperties: false },
+);
 
 const warnings = Type.Optional(
   Type.Array(Type.Object({ path: Type.String(), reason: Type.String() }, strict), {
-    description: 'parts of the metadata that are left out or read otherwise; in the answer to the write alone',
+    description: 'Parts of the metadata that the service ignored or reinterpreted. Only the answer to the write has this member.',
   }),
 );
 
@@ -91,7 +94,7 @@ function holders<Row extends Holder>(
       method: 'POST',
       path: `${options.path}/{id}/secrets`,
       scope: `idp.${options.name}:write`,
-      summary: `Makes another secret for ${options.noun}; the one before stays live until the next`,
+      summary: `Creates another secret for ${options.noun}, and keeps the previous secret valid until the next rotation`,
       answer: Secret,
       errors: options.errors ?? [],
       async handle(request) {

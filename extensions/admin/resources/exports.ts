@@ -20,11 +20,11 @@ const PersonExport = Type.Object(
     ),
     invitations: Kept,
     others: Type.Record(Type.String(), Kept, {
-      description: 'sessions, grants, and what extensions keep, by the names of their collections',
+      description: 'Sessions, grants and records of extensions, by the names of the collections.',
     }),
     unreadable: Type.Optional(
       Type.Array(form({ collection: Type.String(), id: Type.String(), path: Type.String() }), {
-        description: 'records that are left out, because they cannot be read, with a JSON Pointer to the malformed member',
+        description: 'Unreadable records, which are left out. `path` is a JSON Pointer to the malformed member.',
       }),
     ),
   },
@@ -39,7 +39,7 @@ export const exports = [
     method: 'GET',
     path: '/tenants/{tid}/persons/{id}/export',
     scope: 'idp.exports:read',
-    summary: 'All that is kept of a person, for that person to read',
+    summary: 'Exports all data that the service holds about a person',
     answer: PersonExport,
     async handle({ params: { tid, id }, directory }) {
       const { persons } = directory.forTenant(tid);

@@ -43,10 +43,13 @@ export const signingKeys = ({ keys: all }: Pick<ExtensionContext, 'keys'>): read
       method: 'POST',
       path: `${KEYS}/rotate`,
       scope: 'idp.keys:write',
-      summary: 'Lets the next signing keys take over',
+      summary: 'Rotates the signing keys',
       body: form({
         now: Type.Optional(
-          Type.Boolean({ description: 'New keys sign at once and all before are removed: for keys that are in wrong hands.' }),
+          Type.Boolean({
+            description:
+              'Whether new signing keys sign immediately and all earlier signing keys are removed, because signing keys are compromised.',
+          }),
         ),
       }),
       answer: Keys,

@@ -19,7 +19,7 @@ const Linked = form({ userId: Type.String(), tid: Type.Optional(Type.String()) }
 const Links = Type.Object(
   {
     parent: Type.Optional(Linked),
-    children: Type.Array(Linked, { description: 'child accounts in tenants that the caller administers' }),
+    children: Type.Array(Linked, { description: 'Child accounts in tenants that the caller administers.' }),
     unreadable: pageOf(Linked).properties.unreadable,
   },
   { $id: 'Links', additionalProperties: false },
@@ -43,7 +43,7 @@ export const links = [
     ...write,
     method: 'POST',
     path: LINK,
-    summary: 'Links a user to a parent, whose `sub` it takes',
+    summary: 'Links a user to a parent account, whose `sub` the user gets',
     answer: userItem,
     errors: ['link_self', 'link_chain', 'link_same_tenant', 'link_not_allowed', 'already_linked', 'link_privileged'],
     async handle(request) {
@@ -57,7 +57,7 @@ export const links = [
     ...write,
     method: 'DELETE',
     path: LINK,
-    summary: 'Ends a link, and every sign-in of the child',
+    summary: 'Ends an account link, and all sign-ins of the child account',
     answer: userItem,
     errors: ['not_linked', 'grant_exceeds_own'],
     async handle(request) {
@@ -77,7 +77,7 @@ export const links = [
     method: 'GET',
     path: '/tenants/{tid}/users/{id}/links',
     scope: 'idp.links:read',
-    summary: 'Lists the parent and the children of a user',
+    summary: 'Lists the parent account and the child accounts of a user',
     answer: Links,
     async handle({ params, directory, administrator }) {
       const person = await directory.forTenant(params.tid).users.require(params.id);

@@ -37,40 +37,49 @@ const Means = Type.Object(
   {
     kind: Type.String({
       description:
-        '`invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for its settings or its mapping to a group',
+        '`invitation`, `reset`, `identity`, `address`, `password`, `factor`, `link` for an account link, or `connection` for the settings of a connection or its mapping to a group.',
     }),
     tid: Type.String(),
     userId: Type.Optional(Type.String()),
-    id: Type.Optional(Type.String({ description: 'of the invitation, the factor, the parent of the account link, or the connection' })),
+    id: Type.Optional(
+      Type.String({ description: 'Id of the invitation, the factor, the parent account of the account link, or the connection.' }),
+    ),
     idp: Type.Optional(Type.String()),
     subject: Type.Optional(Type.String()),
-    address: Type.Optional(Type.String({ description: 'of the person, to which reset links are mailed' })),
+    address: Type.Optional(Type.String({ description: 'E-mail address of the person, to which the service mails reset links.' })),
   },
   { $id: 'Means', additionalProperties: false },
 );
 const MeansList = Type.Object(
-  { items: Type.Array(Means, { description: 'at most 500' }), total: Type.Integer() },
+  { items: Type.Array(Means, { description: 'At most 500 means.' }), total: Type.Integer() },
   { $id: 'MeansOfUser', additionalProperties: false },
 );
 const listQuery = form({
   groupId: Type.Optional(
     Type.String({
-      description: 'Lists the means that would not count if the user were in this group too. @default the present groups alone',
+      description:
+        'Id of a group. The list then has the means that would not count if the user were also in this group. By default, only the current groups count.',
     }),
   ),
 });
 const Confirmed = Type.Object(
   {
-    items: Type.Array(Means, { description: 'which the caller vouches for now' }),
-    left: Type.Array(Means, { description: 'of a parent or a user whom the caller may not become' }),
-    hasMoreElsewhere: Type.Boolean({ description: 'whether means are left of a parent in a tenant that the caller does not administer' }),
+    items: Type.Array(Means, { description: 'Means that the caller confirmed.' }),
+    left: Type.Array(Means, {
+      description: 'Means of a user or parent account that may do more in the admin API than the caller. These means stay unconfirmed.',
+    }),
+    hasMoreElsewhere: Type.Boolean({
+      description: 'Whether means of a parent account stay unconfirmed, whose tenant the caller does not administer.',
+    }),
   },
   { $id: 'ConfirmedMeans', additionalProperties: false },
 );
 
 /** The member of a grant that confirms the means that would prevent the grant. */
 export const confirm = Type.Optional(
-  Type.Boolean({ description: 'Vouches for the means that `409 means_unconfirmed` listed to the same caller within the last hour' }),
+  Type.Boolean({
+    description: 'Whether the caller confirms the means that `409 means_unconfirmed` listed to the same caller within the last hour.',
+  }),
 );
 
 /** Digests of the means of one user, person, group or client that an administrator was shown, each with the time in milliseconds since the epoch. */
@@ -239,7 +248,8 @@ const listOperation = (shown: Listings) =>
     method: 'GET',
     path: MEANS,
     scope: 'idp.users:read',
-    summary: 'Lists the means to sign in as a user, and as its parent, that do not count until somebody confirms them',
+    summary:
+      'Lists unconfirmed means to sign in as a user or as the parent account, which do not count until an administrator confirms them',
     query: listQuery,
     answer: MeansList,
     async handle(request) {
@@ -253,7 +263,7 @@ const confirmOperation = (shown: Listings) =>
     method: 'POST',
     path: `${MEANS}/confirm`,
     scope: 'idp.users:write',
-    summary: 'Vouches for the means of a user, and of its parent, that the caller was shown, so that they count',
+    summary: 'Confirms the listed means to sign in as a user or as the parent account, so that these means count',
     answer: Confirmed,
     errors: ['grant_exceeds_own', 'means_unconfirmed'],
     async handle(request) {

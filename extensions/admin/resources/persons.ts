@@ -18,7 +18,7 @@ import { checkGroupsOfNewUser, newUserForm, userItem, userView } from './shape/u
 const MOST_ATTRIBUTES = 16_384;
 
 const { nationalId: _, ...readable } = recordForms.members.person;
-const hasNationalId = Type.Boolean({ description: 'the number itself is never answered' });
+const hasNationalId = Type.Boolean({ description: 'Whether the person has a national id. The API never returns the national id.' });
 /** The invitation that came with the person. */
 const Invitation = form({ id: Type.String(), status: Type.String(), expiresAt: instant() });
 const item = itemOf('Person', form({ id: Type.String(), ...readable }), [], {

@@ -22,7 +22,7 @@ export const sessions = ({ sessions: all }: Pick<ExtensionContext, 'sessions'>) 
     method: 'GET',
     path: SESSIONS,
     scope: 'idp.sessions:read',
-    summary: 'Lists the browsers that a user is signed in in, the latest first',
+    summary: 'Lists the sessions of a user, newest first',
     answer: Type.Object({ items: Type.Array(Session) }, strict),
     async handle({ params }) {
       const sessions = await all.list({ tid: params.tid, userId: params.id });
@@ -43,14 +43,14 @@ export const sessions = ({ sessions: all }: Pick<ExtensionContext, 'sessions'>) 
     ...write,
     method: 'DELETE',
     path: SESSIONS,
-    summary: 'Ends every sign-in of a user',
+    summary: 'Ends all sign-ins of a user',
     handle: ({ params, by }) => all.endAll({ tid: params.tid, userId: params.id }, by),
   }),
   defineOperation({
     ...write,
     method: 'DELETE',
     path: `${SESSIONS}/{sessionId}`,
-    summary: 'Ends one sign-in of a user, with its grants',
+    summary: 'Ends one session of a user, with its grants',
     async handle({ params, by }) {
       if (!(await all.end({ tid: params.tid, userId: params.id }, params.sessionId, by))) throw new IdpError('not_found');
     },

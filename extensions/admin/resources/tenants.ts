@@ -74,6 +74,6 @@ export const tenants = [
     removeReach: 'instance',
     service: (request) => ({ ...request.directory.tenants, ...(request.administrator.ofAllTenants ? {} : { list: ownTenants(request) }) }),
   }),
-  switched('disable', 'Ends every sign-in of the tenant, and allows no other'),
-  switched('enable', 'Allows sign-ins of the tenant again'),
+  switched('disable', 'Disables a tenant, and ends all of its sign-ins'),
+  switched('enable', 'Enables a tenant, so that its users can sign in again'),
 ];

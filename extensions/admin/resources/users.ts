@@ -130,7 +130,7 @@ const newUser = (means: Pick<MeansChecks, 'ofNewUser'>) =>
     ...write,
     method: 'POST',
     path: '/tenants/{tid}/persons/{id}/user',
-    summary: 'Gives a person a user, who is invited',
+    summary: 'Creates an invited user for a person',
     body: grantedUser,
     answer: userItem,
     status: 201,
@@ -161,7 +161,7 @@ const enabled = defineOperation({
   ...write,
   method: 'POST',
   path: '/tenants/{tid}/users/{id}/enable',
-  summary: 'Gives a disabled user the status from before',
+  summary: 'Enables a disabled user, who gets the former status',
   answer: userItem,
   errors: ['grant_exceeds_own'],
   async handle(request) {
@@ -179,9 +179,9 @@ const enabled = defineOperation({
 export const users = (means: Pick<MeansChecks, 'ofUser' | 'ofNewUser'>) => [
   ...ofUsers,
   newUser(means),
-  ended('disable', 'Ends every sign-in of a user, and allows no other'),
+  ended('disable', 'Disables a user, and ends all sign-ins of the user'),
   enabled,
-  ended('sign-out', 'Ends every sign-in of a user'),
+  ended('sign-out', 'Ends all sign-ins of a user'),
   defineOperation({
     method: 'GET',
     path: `${USER}/groups`,
@@ -190,7 +190,7 @@ export const users = (means: Pick<MeansChecks, 'ofUser' | 'ofNewUser'>) => [
     answer: GroupList,
     handle: async ({ params, directory }) => groupsOf(directory, await directory.forTenant(params.tid).users.require(params.id)),
   }),
-  regrouped(means, 'PUT', 'setGroups', 'Makes these the groups of a user'),
+  regrouped(means, 'PUT', 'setGroups', 'Replaces the groups of a user'),
   regrouped(means, 'POST', 'addGroups', 'Adds a user to groups'),
-  regrouped(means, 'DELETE', 'removeGroups', 'Takes a user out of groups'),
+  regrouped(means, 'DELETE', 'removeGroups', 'Removes a user from groups'),
 ];

@@ -2,8 +2,9 @@
 import { type Static, strict, Type } from '../../../lib/extension-door.js';
 import { connectionFields as fields, warnings } from '../records.js';
 
-const secret = () => Type.String({ minLength: 1, maxLength: 1000, pattern: '^[ -~]+$', description: 'Never answered' });
-const id = () => Type.String({ pattern: '^[a-z][a-z0-9-]{1,59}$', description: 'The `idp` of its sign-ins' });
+const secret = () => Type.String({ minLength: 1, maxLength: 1000, pattern: '^[ -~]+$', description: 'The API never returns the secret.' });
+const id = () =>
+  Type.String({ pattern: '^[a-z][a-z0-9-]{1,59}$', description: 'Id of the connection, which is the `idp` of its sign-ins.' });
 
 /** Members with a default, which depends on the preset. */
 const changeable = {
@@ -54,9 +55,9 @@ export const ConnectionItem = Type.Object(
     id: Type.String(),
     ...fields,
     hasSecret: Type.Boolean(),
-    redirectUri: Type.String({ description: 'Redirect URI to register at the provider' }),
+    redirectUri: Type.String({ description: 'Redirect URI to register at the provider.' }),
     postLogoutRedirectUri: Type.String(),
-    jwksUri: Type.Optional(Type.String({ description: 'Its public keys, for `private_key_jwt`' })),
+    jwksUri: Type.Optional(Type.String({ description: 'URL of the public keys of the connection, for `private_key_jwt`.' })),
     publicKeys: Type.Array(Type.Record(Type.String(), Type.Unknown())),
     warnings,
     createdAt: Type.String(),

@@ -7,10 +7,10 @@ const SamlSigningKey = Type.Object(
   {
     id: Type.String(),
     state: oneOf(['active', 'next', 'retiring'], {
-      description: '`active` signs; all are published in metadata.',
+      description: 'The signing key that is `active` signs. Metadata has all SAML signing keys.',
     }),
-    certificate: Type.String({ description: 'X.509 as PEM, for service providers that do not read metadata' }),
-    fingerprint: Type.String({ description: 'SHA-256 of the certificate' }),
+    certificate: Type.String({ description: 'X.509 certificate as PEM, for service providers that do not read metadata.' }),
+    fingerprint: Type.String({ description: 'SHA-256 fingerprint of the certificate.' }),
     validFrom: instant('when the certificate begins'),
     validTo: instant('when it ends'),
     createdAt: Type.Optional(instant('when the key was made and published; absent where the options give it')),
@@ -51,7 +51,7 @@ export function keyOperations(keys: SamlKeys): readonly Operation[] {
       ...read,
       method: 'GET',
       path: PATH,
-      summary: 'Lists the keys that sign SAML messages, without their private parts',
+      summary: 'Lists the SAML signing keys, without their private parts',
       answer: Type.Object({ items: Type.Array(SamlSigningKey) }, strict),
       handle: async () => ({ items: (await keys.list()).map(view) }),
     }),
@@ -59,7 +59,7 @@ export function keyOperations(keys: SamlKeys): readonly Operation[] {
       ...read,
       method: 'GET',
       path: ONE,
-      summary: 'Reads a key that signs SAML messages',
+      summary: 'Reads a SAML signing key, without its private part',
       answer: SamlSigningKey,
       handle: async ({ params }) => view(await find(params.id)),
     }),
@@ -67,7 +67,7 @@ export function keyOperations(keys: SamlKeys): readonly Operation[] {
       ...write,
       method: 'POST',
       path: PATH,
-      summary: 'Makes the next SAML signing key, which metadata has at once',
+      summary: 'Creates the next SAML signing key, which metadata has immediately',
       body: Type.Object({}, strict),
       answer: SamlSigningKey,
       status: 201,
@@ -78,11 +78,14 @@ export function keyOperations(keys: SamlKeys): readonly Operation[] {
       ...write,
       method: 'POST',
       path: `${ONE}/activate`,
-      summary: 'Lets a SAML signing key take over; the one before stays in metadata until it is removed',
+      summary: 'Activates a SAML signing key, and keeps the previous signing key in metadata until it is removed',
       body: Type.Object(
         {
           now: Type.Optional(
-            Type.Boolean({ description: 'Without waiting a day for service providers to read the certificate: for keys in wrong hands.' }),
+            Type.Boolean({
+              description:
+                'Whether the signing key signs immediately, before service providers had a day to read its certificate, because another signing key is compromised.',
+            }),
           ),
         },
         strict,

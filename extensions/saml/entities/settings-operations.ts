@@ -4,7 +4,7 @@ import type { Entities } from './entity.js';
 import type { EntitySettings, Settings } from './settings.js';
 
 const wantAuthnRequestsSigned = Type.Boolean({
-  description: 'Whether metadata of the entity asks for signed requests, and requests without a signature are refused',
+  description: 'Whether metadata of the entity requires signed requests, and the service refuses requests without a signature.',
 });
 const SamlEntity = Type.Object(
   {
@@ -45,7 +45,7 @@ export function settingsOperations({ entities, tenantEntities, settings }: Setti
       method: 'PATCH',
       path,
       scope: 'idp.saml-service-providers:write',
-      summary: 'Changes what the SAML entity of a tenant requires of its service providers',
+      summary: 'Changes whether the SAML entity of a tenant requires signed requests',
       body: Type.Object({ wantAuthnRequestsSigned: Type.Optional(wantAuthnRequestsSigned) }, strict),
       answer: SamlEntity,
       async handle({ params: { tid }, body, by, checkMatch }) {

@@ -6,15 +6,18 @@ import { serviceProviderFields as fields } from '../service-providers/records.js
 const optional = Type.Optional;
 const orNull = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) => optional(Type.Union([schema, Type.Null()]));
 
-const certificate = () => Type.String({ minLength: 1, maxLength: 16_384, description: 'PEM, or DER in base64' });
+const certificate = () => Type.String({ minLength: 1, maxLength: 16_384, description: 'PEM, or DER in base64.' });
 const { url, index, isDefault } = fields.assertionConsumerServices.items.properties;
 const assertionConsumerServices = () =>
-  Type.Array(Type.Object({ url, index: optional(index), isDefault }, { ...strict, description: '`index` by default: its place' }), {
-    minItems: 1,
-    maxItems: 50,
-  });
-const metadataUrl = () => Type.String({ minLength: 1, maxLength: 1024, description: 'https; read daily' });
-const metadata = () => Type.String({ minLength: 1, maxLength: 65_536, description: 'SAML metadata, XML' });
+  Type.Array(
+    Type.Object({ url, index: optional(index), isDefault }, { ...strict, description: 'By default, `index` is the position in the list.' }),
+    {
+      minItems: 1,
+      maxItems: 50,
+    },
+  );
+const metadataUrl = () => Type.String({ minLength: 1, maxLength: 1024, description: 'https URL that the service reads daily.' });
+const metadata = () => Type.String({ minLength: 1, maxLength: 65_536, description: 'SAML metadata as XML.' });
 
 /** Members with a default, or from metadata. */
 const changeable = {
@@ -77,7 +80,7 @@ export const patch = Type.Object(
     overridden: optional(
       Type.Array(oneOf(describedMembers), {
         maxItems: describedMembers.length,
-        description: 'Members that metadata does not replace when it is read next, in the place of those that were',
+        description: 'Members that metadata does not replace at the next refresh. The list replaces the former list.',
       }),
     ),
   },
@@ -94,21 +97,21 @@ export const ServiceProviderItem = Type.Object(
           overridden: Type.Array(Type.String()),
           readAt: Type.String(),
           validUntil: optional(Type.String()),
-          notes: Type.Array(Type.String(), { description: 'What in the metadata has no effect' }),
-          problem: optional(Type.String({ description: 'Reason that the metadata could not be read again' })),
+          notes: Type.Array(Type.String(), { description: 'Parts of the metadata that have no effect.' }),
+          problem: optional(Type.String({ description: 'Reason why the metadata could not be refreshed.' })),
           failingSince: optional(Type.String()),
         },
-        { ...strict, description: 'The metadata that it was read from' },
+        { ...strict, description: 'Metadata that the record was read from.' },
       ),
     ),
     warnings: optional(
       Type.Array(Type.Object({ path: Type.String(), reason: Type.String() }, strict), {
-        description: 'Parts of the metadata that are wrong and that nothing needs; they are left out',
+        description: 'Invalid parts of the metadata that nothing needs, which are left out.',
       }),
     ),
     identityProvider: Type.Object(
       { entityId: Type.String(), metadataUrl: Type.String(), singleSignOnUrl: Type.String(), singleLogoutUrl: Type.String() },
-      { ...strict, description: 'What to register at the service provider' },
+      { ...strict, description: 'Values to register at the service provider.' },
     ),
     createdAt: Type.String(),
     updatedAt: Type.String(),

@@ -16,10 +16,13 @@ export const userItem = Type.Object(
   {
     id: Type.String(),
     personId: Type.String(),
-    sub: Type.String({ description: 'the parent’s id where the user is linked, else its own' }),
+    sub: Type.String({ description: 'Id of the parent account if the user is linked, otherwise the id of the user.' }),
     ...writtenForm.properties,
     provenEmail: Type.Optional(
-      Type.String({ description: 'the address that was proven last, while the person has another: mail about the account goes there' }),
+      Type.String({
+        description:
+          'The address that the user verified last, if the person has another address. The service mails messages about the account to this address.',
+      }),
     ),
     status: oneOf(['invited', 'active', 'disabled']),
     groupIds: Type.Array(Type.String()),
