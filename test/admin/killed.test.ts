@@ -1,12 +1,11 @@
 /** Threat H3: a node is killed with `kill -9` between the writes of POST Person, and of the removal of a tenant. */
 import { expect } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
-import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { adminSeed } from '../support/administration/admin.js';
 import { type AdminNode, optionsOfNodes, startAdminNode } from '../support/administration/admin-node.js';
 import { basic, type Json, postForm } from '../support/client/agent.js';
 import { testTogether } from '../support/service/test-together.js';
-import { withMongo } from '../support/stores/mongo.js';
+import { withDurable } from '../support/stores/durable.js';
 import { until } from '../support/time/until.js';
 
 /** 25 times each of four with `npm run prove`, with the suite one of them. */
@@ -35,7 +34,7 @@ async function administrator(origin: string): Promise<Ask> {
   };
 }
 
-withMongo('MONGODB_URL', (mongo) => {
+withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) => {
   interface Stage {
     readonly node: AdminNode;
     readonly ask: Ask;
@@ -46,8 +45,8 @@ withMongo('MONGODB_URL', (mongo) => {
   }
 
   async function onStage(play: (stage: Stage) => Promise<void>): Promise<void> {
-    const prefix = mongo.prefix();
-    const node = await startAdminNode({ url: mongo.url, database: mongo.database, prefix, seed: adminSeed });
+    const place = durable.place();
+    const node = await startAdminNode({ place, seed: adminSeed });
     try {
       const ask = await administrator(node.origin);
       const { json } = await ask('/tenants');
@@ -56,8 +55,7 @@ withMongo('MONGODB_URL', (mongo) => {
         ask,
         tid: json.items.find(({ name }: Json) => name === 'Globex').id,
         async survivor(use) {
-          const stores = { artifacts: mongoArtifacts({ db: mongo.db, prefix }), directory: mongoDirectory({ db: mongo.db, prefix }) };
-          const idp = await createIdentityProvider({ ...optionsOfNodes, ...stores });
+          const idp = await createIdentityProvider({ ...optionsOfNodes, ...durable.at(place) });
           const server = await idp.listen(0, '127.0.0.1');
           try {
             const address = server.address() as { port: number };
@@ -68,14 +66,7 @@ withMongo('MONGODB_URL', (mongo) => {
         },
         async kept() {
           const names = ['persons', 'invitations', 'groups', 'subsidiaries', 'credentials', 'consents', 'clients', 'tenants', 'removals'];
-          const rows = await Promise.all(
-            names.map((name) =>
-              mongo.db
-                .collection(prefix + name)
-                .find({})
-                .toArray(),
-            ),
-          );
+          const rows = await Promise.all(names.map((name) => durable.rows(place, name)));
           return JSON.stringify(rows);
         },
       });

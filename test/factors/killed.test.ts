@@ -1,25 +1,24 @@
 /** Threat H3: a node is killed with `kill -9` after it stored a first factor, before it ended the other sign-ins of the user. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
-import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { Agent, authorizeUrl, createPkce, obtainTokens } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
 import { refresh } from '../support/client/steps.js';
 import { codeOf, copied } from '../support/sign-in/factors.js';
 import { operatorSeed, permission } from '../support/sign-in/impersonating.js';
 import { freePort, type ImpersonationNode, optionsOfNodes, startImpersonationNode } from '../support/sign-in/impersonation-node.js';
-import { withMongo } from '../support/stores/mongo.js';
+import { withDurable } from '../support/stores/durable.js';
 import { until } from '../support/time/until.js';
 
-withMongo('MONGODB_URL', (mongo) => {
+withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) => {
+  const place = durable.place();
   let port: number;
   let other: IdentityProvider;
   let node: ImpersonationNode | undefined;
   beforeAll(async () => {
     port = await freePort();
-    const stores = { artifacts: mongoArtifacts({ db: mongo.db }), directory: mongoDirectory({ db: mongo.db }) };
-    other = await createIdentityProvider({ ...optionsOfNodes({ port, permission }), ...stores, seed: operatorSeed });
-    node = await startImpersonationNode({ url: mongo.url, database: mongo.database, port, permission });
+    other = await createIdentityProvider({ ...optionsOfNodes({ port, permission }), ...durable.at(place), seed: operatorSeed });
+    node = await startImpersonationNode({ place, port, permission });
   });
   afterAll(async () => {
     await node?.kill();

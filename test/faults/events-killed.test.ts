@@ -7,23 +7,27 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
+import type { Row } from 'tenant-idp/store';
 import type { KillPoint, ToEventNode } from '../support/administration/event-node.js';
 import { startEventNode } from '../support/administration/event-nodes.js';
-import { withMongo } from '../support/stores/mongo.js';
+import { withDurable } from '../support/stores/durable.js';
 import { until } from '../support/time/until.js';
+
+type EventRow = Row & { readonly type: string; readonly subject: string };
 
 const killPoints: readonly KillPoint[] = ['written', 'recorded', 'told'];
 const KILLS = process.env.PROVE ? 100 : 1;
 
-withMongo('MONGODB_URL', (mongo) =>
+withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) =>
   describe('design §8: a node is killed while it tells an event', () => {
+    const place = durable.place();
     const heard: IdpEvent[] = [];
     const about = (personId: string) => heard.filter(({ subject }) => subject === personId);
     let node: ChildProcess | undefined;
     afterAll(() => void node?.kill('SIGKILL'));
 
     const start = async (personId: string, killAt: KillPoint): Promise<ChildProcess> => {
-      const started = await startEventNode({ url: mongo.url, database: mongo.database, personId, killAt }, (message) => {
+      const started = await startEventNode({ place, personId, killAt }, (message) => {
         if ('heard' in message) heard.push(message.heard);
       });
       node = started.node;
@@ -35,7 +39,7 @@ withMongo('MONGODB_URL', (mongo) =>
         (heard) => heard >= times,
       );
       // A kill before it is removed would have it told once more.
-      await until(async () => (await mongo.db.collection('idp_persons').countDocuments({ outbox: 'yes' })) === 0);
+      await until(async () => !(await durable.rows(place, 'persons')).some((row) => 'outbox' in row && row.outbox === 'yes'));
     };
 
     test(`${KILLS} times at each point: no event is lost, its id and number stay the same, none is told again but for a kill after it was told`, async () => {
@@ -54,7 +58,7 @@ withMongo('MONGODB_URL', (mongo) =>
       await start(randomUUID(), 'told');
       await untilHeard(made.at(-1)?.personId ?? '', 2);
 
-      const [persons, events] = [mongo.db.collection('idp_persons'), mongo.db.collection<{ readonly _id: string }>('idp_events')];
+      const events = (await durable.rows(place, 'events')) as readonly EventRow[];
       for (const { personId, killAt } of made) {
         const told = about(personId);
         expect([killAt, told.length]).toEqual([killAt, killAt === 'told' ? 2 : 1]);
@@ -64,17 +68,11 @@ withMongo('MONGODB_URL', (mongo) =>
       expect(numbers).toEqual(numbers.toSorted());
       expect(new Set(numbers).size).toBe(made.length);
       // As many changes as were made, each with its event, and no event besides: the collections are those that the nodes write.
-      const kept = await persons.find({}, { projection: { _id: 1 } }).toArray();
-      expect(kept.map(({ _id }) => String(_id)).sort()).toEqual(made.map(({ personId }) => personId).sort());
-      const recorded = await events.find({ type: 'PersonCreated' } as object, { projection: { subject: 1 } }).toArray();
-      expect(recorded.map((event) => (event as unknown as { subject: string }).subject).sort()).toEqual(
-        made.map(({ personId }) => personId).sort(),
-      );
-      const all = await events
-        .find({}, { projection: { _id: 1 } })
-        .sort({ _id: 1 })
-        .toArray();
-      expect(all.map(({ _id }) => _id)).toEqual(all.map((_, index) => String(index + 1).padStart(16, '0')));
+      const kept = await durable.rows(place, 'persons');
+      expect(kept.map(({ id }) => id).sort()).toEqual(made.map(({ personId }) => personId).sort());
+      const recorded = events.filter(({ type }) => type === 'PersonCreated');
+      expect(recorded.map(({ subject }) => subject).sort()).toEqual(made.map(({ personId }) => personId).sort());
+      expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => String(index + 1).padStart(16, '0')));
       if (process.env.PROVE) process.stderr.write(`${JSON.stringify({ kills: made.length, heard: heard.length })}\n`);
     });
   }),

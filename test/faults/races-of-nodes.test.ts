@@ -52,6 +52,10 @@ function racesOver(stores: Pick<NodesOptions, 'artifacts' | 'directory'>, uses: 
   });
 }
 
+withServer('POSTGRES_URL', (postgres) =>
+  describe('three nodes over PostgreSQL', () => racesOver({ artifacts: postgres, directory: postgres }, rounds.uses)),
+);
+
 withServer('MONGODB_URL', (mongo) => {
   // In `npm test`, nodes race over MongoDB in `adapters/mongo/commits`.
   if (process.env.PROVE) describe('three nodes over MongoDB', () => racesOver({ artifacts: mongo, directory: mongo }, rounds.uses));

@@ -13,6 +13,8 @@ import { isActive, refresh, responseOf } from '../support/client/steps.js';
 import { freePort } from '../support/service/example.js';
 import { startIdp } from '../support/service/idp.js';
 import { testTogether } from '../support/service/test-together.js';
+import { connect } from '../support/stores/places.js';
+import { PostgresServer } from '../support/stores/postgres-server.js';
 import { ownPrefix, redisClient } from '../support/stores/redis-clients.js';
 import { RedisServer } from '../support/stores/redis-server.js';
 import { startTcpProxy } from '../support/stores/tcp-proxy.js';
@@ -148,6 +150,33 @@ withServer('REDIS_URL', () => {
           await server.stop();
         },
       };
+    }),
+  );
+});
+
+withServer('POSTGRES_URL', () => {
+  const postgres = async () => {
+    const server = await PostgresServer.start();
+    const { stores, close } = connect(server.url);
+    return {
+      server,
+      stores: stores('idp_'),
+      async end() {
+        await close();
+        await server.stop();
+      },
+    };
+  };
+  testTogether('a PostgreSQL server, under load, killed with kill -9 and started again', () =>
+    killUnderLoad('PostgreSQL, kill -9', async () => {
+      const { server, stores, end } = await postgres();
+      return { stores, kill: () => server.kill(), restore: () => server.restart(), end };
+    }),
+  );
+  testTogether('a PostgreSQL server, under load, stopped, so that it takes connections and answers nothing, and let go on', () =>
+    killUnderLoad('PostgreSQL, hanging', async () => {
+      const { server, stores, end } = await postgres();
+      return { stores, kill: () => server.pause(), restore: async () => server.resume(), end };
     }),
   );
 });

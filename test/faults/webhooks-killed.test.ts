@@ -6,29 +6,28 @@ import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { MongoClient } from 'mongodb';
 import { Webhook } from 'standardwebhooks';
 import { createIdentityProvider } from 'tenant-idp';
-import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { administer, adminToken } from '../support/administration/admin.js';
 import type { KillPoint, ToEventNode } from '../support/administration/event-node.js';
 import { type EventNode, startEventNode } from '../support/administration/event-nodes.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/client/receivers/webhook-receiver.js';
 import { testKeys } from '../support/service/keys.js';
 import { silentLogger } from '../support/service/test-directory.js';
-import { withMongo } from '../support/stores/mongo.js';
+import { withDurable } from '../support/stores/durable.js';
 
 const killPoints: readonly KillPoint[] = ['written', 'recorded', 'delivered', 'positioned'];
 const KILLS = process.env.PROVE ? 100 : 1;
 
-withMongo('MONGODB_URL', (mongo) => {
+withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) => {
+  const place = durable.place();
   const nodes: ChildProcess[] = [];
   afterAll(() => {
     for (const node of nodes) node.kill('SIGKILL');
   });
 
-  async function start(personId: string, killAt: KillPoint, database = mongo.database): Promise<EventNode> {
-    const started = await startEventNode({ url: mongo.url, database, personId, killAt });
+  async function start(personId: string, killAt: KillPoint, at = place): Promise<EventNode> {
+    const started = await startEventNode({ place: at, personId, killAt });
     nodes.push(started.node);
     return started;
   }
@@ -89,21 +88,20 @@ withMongo('MONGODB_URL', (mongo) => {
       const subjects = [...new Set(receiver.hooks.map(({ event }) => event.subject))];
       expect(subjects).toEqual(made.map(({ personId }) => personId));
       // The collections are those that the nodes write: as many changes as were made, each with its event, and no event besides.
-      const kept = await mongo.db.collection('idp_persons').find().toArray();
-      expect(kept.map(({ _id }) => String(_id)).sort()).toEqual([...subjects].sort());
+      const kept = await durable.rows(place, 'persons');
+      expect(kept.map(({ id }) => id).sort()).toEqual([...subjects].sort());
       if (process.env.PROVE) process.stderr.write(`${JSON.stringify({ kills: made.length, delivered: receiver.hooks.length })}\n`);
     });
   });
 
   test('design §8: with three nodes writing at once, each of which dispatches, a reader of the feed sees each event once, in one order without a gap', async () => {
-    const database = `${mongo.database}_nodes`;
+    const other = durable.place();
     const MADE = process.env.PROVE ? 300 : 30;
-    const starting = await start(randomUUID(), 'never', database);
-    const started = [starting, ...(await Promise.all([0, 1].map(() => start(randomUUID(), 'never', database))))];
-    const client = await new MongoClient(mongo.url, mongoOptions).connect();
+    const starting = await start(randomUUID(), 'never', other);
+    const started = [starting, ...(await Promise.all([0, 1].map(() => start(randomUUID(), 'never', other))))];
     const reader = await createIdentityProvider({
       issuer: 'http://localhost:3000',
-      directory: mongoDirectory({ db: client.db(database) }),
+      directory: durable.at(other).directory,
       keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
       logger: silentLogger,
     });
@@ -119,13 +117,11 @@ withMongo('MONGODB_URL', (mongo) => {
         after = next;
       }
       expect(sequences).toEqual(sequences.map((_, index) => String(index + 1).padStart(16, '0')));
-      const kept = await client.db(database).collection('idp_persons').find().toArray();
-      expect([...subjects].sort()).toEqual(kept.map(({ _id }) => String(_id)).sort());
+      const kept = await durable.rows(other, 'persons');
+      expect([...subjects].sort()).toEqual(kept.map(({ id }) => id).sort());
     } finally {
       await reader.close();
       for (const { node } of started) await kill(node);
-      await client.db(database).dropDatabase();
-      await client.close();
     }
   });
 });

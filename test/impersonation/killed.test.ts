@@ -1,25 +1,24 @@
 /** Issue 15, threat H3: a node is killed with `kill -9` between the event of an impersonation and its tokens. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
-import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { impersonatingAt, operatorSeed, permission } from '../support/sign-in/impersonating.js';
 import { freePort, type ImpersonationNode, optionsOfNodes, startImpersonationNode } from '../support/sign-in/impersonation-node.js';
-import { withMongo } from '../support/stores/mongo.js';
+import { withDurable } from '../support/stores/durable.js';
 import { until } from '../support/time/until.js';
 
 /** Number of writes before the kill: the row with its event, the operator's session, the step, its result, the sign-in with its code, the tokens. */
 const POINTS = [2, 3, 4, 5, 6, 7, 8, 9];
 const rounds = process.env.PROVE ? Array.from({ length: 100 }, (_, round) => POINTS[round % POINTS.length] as number) : [2, 6];
 
-withMongo('MONGODB_URL', (mongo) =>
+withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) =>
   describe('an impersonation is cut short', () => {
+    const place = durable.place();
     let port: number;
     let idp: IdentityProvider;
     let node: ImpersonationNode | undefined;
     beforeAll(async () => {
       port = await freePort();
-      const stores = { artifacts: mongoArtifacts({ db: mongo.db }), directory: mongoDirectory({ db: mongo.db }) };
-      idp = await createIdentityProvider({ ...optionsOfNodes({ port, permission }), ...stores, seed: operatorSeed });
+      idp = await createIdentityProvider({ ...optionsOfNodes({ port, permission }), ...durable.at(place), seed: operatorSeed });
     });
     afterAll(async () => {
       await node?.kill();
@@ -36,7 +35,7 @@ withMongo('MONGODB_URL', (mongo) =>
         const { user } = await persons.create({ givenName: 'Cut', familyName: name, user: { userName: name } });
         const userId = user?.id ?? '';
         await users.activate(userId);
-        node = await startImpersonationNode({ url: mongo.url, database: mongo.database, port, permission });
+        node = await startImpersonationNode({ place, port, permission });
         const support = impersonatingAt({ issuer: `http://127.0.0.1:${port}` });
         const { agent, page } = await support.chooser();
         const why = await support.choose(agent, page, name);

@@ -3,27 +3,27 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
-import { mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { encryption, type InvitationNodeSettings } from '../support/administration/invitation-node.js';
 import { invite, invitingSeed } from '../support/administration/invitations.js';
 import { testKeys } from '../support/service/keys.js';
 import { cheapPasswords } from '../support/service/seed.js';
 import { codeOf, silentLogger } from '../support/service/test-directory.js';
-import { withMongo } from '../support/stores/mongo.js';
+import { withDurable } from '../support/stores/durable.js';
 import { until } from '../support/time/until.js';
 
 const ROUNDS = process.env.PROVE ? 13 : 1;
 /** Writes of an acceptance: delivery enqueued, password offered, invitation accepted, password moved, row updated. */
 const POINTS = process.env.PROVE ? [1, 2, 3, 4, 5, 6, 7, 8] : [3, 4];
 
-withMongo('MONGODB_URL', (mongo) =>
+withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) =>
   describe('an acceptance is cut short', () => {
+    const place = durable.place();
     let idp: IdentityProvider;
     let node: ChildProcess | undefined;
     beforeAll(async () => {
       idp = await createIdentityProvider({
         issuer: 'http://localhost:3000',
-        directory: mongoDirectory({ db: mongo.db }),
+        directory: durable.at(place).directory,
         seed: invitingSeed as never,
         keys: { signing: testKeys, encryption },
         subjectSalt: 'salt of the test tenant identities',
@@ -37,8 +37,8 @@ withMongo('MONGODB_URL', (mongo) =>
     });
 
     /** Runs an acceptance in a process of its own. Returns undefined if the process was killed. */
-    async function run(settings: Omit<InvitationNodeSettings, 'url' | 'database'>): Promise<string | undefined> {
-      const all: InvitationNodeSettings = { url: mongo.url, database: mongo.database, ...settings };
+    async function run(settings: Omit<InvitationNodeSettings, 'place'>): Promise<string | undefined> {
+      const all: InvitationNodeSettings = { place, ...settings };
       node = fork(new URL('../support/administration/invitation-node.js', import.meta.url), [JSON.stringify(all)], {
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       });

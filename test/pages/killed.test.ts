@@ -1,15 +1,14 @@
 /** B23: a node is killed with `kill -9` while it evaluates a form. The form is sent again, to another process. */
 import { afterAll, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
-import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { Agent, createPkce, formOf, titleOf } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
 import { operatorSeed, permission } from '../support/sign-in/impersonating.js';
 import { freePort, optionsOfNodes, startImpersonationNode } from '../support/sign-in/impersonation-node.js';
 import { passwordPage } from '../support/sign-in/passwords.js';
-import { withMongo } from '../support/stores/mongo.js';
+import { withDurable } from '../support/stores/durable.js';
 
-withMongo('MONGODB_URL', (mongo) => {
+withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) => {
   const others: IdentityProvider[] = [];
   afterAll(async () => {
     for (const other of others) await other.close();
@@ -17,11 +16,10 @@ withMongo('MONGODB_URL', (mongo) => {
 
   /** Sends a password to a node that is killed after so many writes, and then to a node that takes its place until that node answers. */
   async function sentToTheKilled(writes: number): Promise<readonly string[]> {
-    const port = await freePort();
-    const stores = { artifacts: mongoArtifacts({ db: mongo.db }), directory: mongoDirectory({ db: mongo.db }) };
-    const other = await createIdentityProvider({ ...optionsOfNodes({ port, permission }), ...stores, seed: operatorSeed });
+    const [port, place] = [await freePort(), durable.place()];
+    const other = await createIdentityProvider({ ...optionsOfNodes({ port, permission }), ...durable.at(place), seed: operatorSeed });
     others.push(other);
-    const node = await startImpersonationNode({ url: mongo.url, database: mongo.database, port, permission });
+    const node = await startImpersonationNode({ place, port, permission });
     const agent = new Agent();
     const { challenge } = createPkce();
     const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };

@@ -69,7 +69,7 @@ withMongo('MONGODB_URL', (mongo) => {
 
   async function play({ collection, make, members, repair }: Damaged, killAfter: number): Promise<void> {
     const prefix = mongo.prefix();
-    const node = await startAdminNode({ url: mongo.url, database: mongo.database, prefix, seed: adminSeed });
+    const node = await startAdminNode({ place: { url: mongo.urlOfDatabase, prefix }, seed: adminSeed });
     try {
       const admin = await asRoot(node.origin);
       const { Globex: tid = '' } = await tenantIds(admin);

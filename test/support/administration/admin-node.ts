@@ -2,17 +2,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { MongoClient } from 'mongodb';
 import { createIdentityProvider, type DirectoryStore, type IdentityProviderOptions } from 'tenant-idp';
-import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { withCollections } from '../../store/with-collections.js';
 import { testKeys } from '../service/keys.js';
 import { cheapPasswords } from '../service/seed.js';
+import { type Place, storesAt } from '../stores/places.js';
 
 interface Settings {
-  readonly url: string;
-  readonly database: string;
-  readonly prefix: string;
+  readonly place: Place;
   readonly seed: IdentityProviderOptions['seed'];
 }
 
@@ -83,13 +80,13 @@ const deadly = (store: DirectoryStore): DirectoryStore =>
 
 if (process.send && process.argv[1] === new URL(import.meta.url).pathname) {
   process.on('disconnect', () => process.exit());
-  const { url, database, prefix, seed } = JSON.parse(process.argv[2] ?? '') as Settings;
-  const db = new MongoClient(url, mongoOptions).db(database);
+  const { place, seed } = JSON.parse(process.argv[2] ?? '') as Settings;
+  const { artifacts, directory } = storesAt(place);
   const idp = await createIdentityProvider({
     ...optionsOfNodes,
     ...(seed && { seed }),
-    artifacts: mongoArtifacts({ db, prefix }),
-    directory: deadly(mongoDirectory({ db, prefix })),
+    artifacts,
+    directory: deadly(directory),
   });
   const server = await idp.listen(0, '127.0.0.1');
   process.on('message', ({ writes }: { writes: number }) => {

@@ -1,18 +1,16 @@
 /** A node that makes persons, hears of them, and is killed on the way. Started by `faults/events-killed.test.ts`; ends when that process does. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { MongoClient } from 'mongodb';
 import { createIdentityProvider, type DirectoryStore, type IdpEvent } from 'tenant-idp';
-import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { withCollections } from '../../store/with-collections.js';
 import { testKeys } from '../service/keys.js';
+import { type Place, storesAt } from '../stores/places.js';
 
 /** State of an event when its node is killed. */
 export type KillPoint = 'written' | 'recorded' | 'told' | 'delivered' | 'positioned' | 'never';
 
 export interface EventNodeSettings {
-  readonly url: string;
-  readonly database: string;
+  readonly place: Place;
   /** The person to make, and where its event is when the node ends. */
   readonly personId: string;
   readonly killAt: KillPoint;
@@ -25,7 +23,7 @@ export type ToEventNode = { readonly create: number };
 const tell = (message: FromEventNode) => new Promise<void>((resolve) => process.send?.(message, undefined, {}, () => resolve()));
 process.on('disconnect', () => process.exit());
 
-const { url, database, personId, killAt } = JSON.parse(process.argv[2] ?? '') as EventNodeSettings;
+const { place, personId, killAt } = JSON.parse(process.argv[2] ?? '') as EventNodeSettings;
 let isArmed = false;
 
 /** Sequence of the event of the person that this node creates. */
@@ -74,12 +72,11 @@ const root = {
   allowedScopes: ['idp.webhooks:write'],
   adminTenants: ['*'],
 };
-const client = new MongoClient(url, mongoOptions);
 const port = await freePort();
 const issuer = `http://127.0.0.1:${port}`;
 const idp = await createIdentityProvider({
   issuer,
-  directory: deadly(mongoDirectory({ db: client.db(database) })),
+  directory: deadly(storesAt(place).directory),
   seed: { tenants: [{ name: 'Acme' }], clients: [root] },
   keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
   logger: { debug() {}, info() {}, warn() {}, error() {} },

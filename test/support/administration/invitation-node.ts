@@ -1,15 +1,13 @@
 /** A node that accepts an invitation, and is killed on the way. Started by `invitations/killed.test.ts`; ends when that process does. */
-import { MongoClient } from 'mongodb';
 import { createIdentityProvider, type DirectoryStore } from 'tenant-idp';
-import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import type { Person } from '../../../lib/store/records/records.js';
 import { withCollections } from '../../store/with-collections.js';
 import { testKeys } from '../service/keys.js';
 import { cheapPasswords } from '../service/seed.js';
+import { type Place, storesAt } from '../stores/places.js';
 
 export interface InvitationNodeSettings {
-  readonly url: string;
-  readonly database: string;
+  readonly place: Place;
   readonly id: string;
   readonly password: string;
   /** The write of the acceptance after which the node ends; absent: none. */
@@ -18,7 +16,7 @@ export interface InvitationNodeSettings {
 
 export const encryption = ['what the nodes of the tests encrypt with'];
 
-const { url, database, id, password, killAfter } = JSON.parse(process.argv[2] ?? '{}') as InvitationNodeSettings;
+const { place, id, password, killAfter } = JSON.parse(process.argv[2] ?? '{}') as InvitationNodeSettings;
 let isArmed = false;
 let writes = 0;
 
@@ -47,10 +45,9 @@ const deadly = (store: DirectoryStore): DirectoryStore =>
 
 if (process.send && id !== undefined) {
   process.on('disconnect', () => process.exit());
-  const client = new MongoClient(url, mongoOptions);
   const idp = await createIdentityProvider({
     issuer: 'http://localhost:3000',
-    directory: deadly(mongoDirectory({ db: client.db(database) })),
+    directory: deadly(storesAt(place).directory),
     keys: { signing: testKeys, encryption },
     subjectSalt: 'salt of the test tenant identities',
     passwords: cheapPasswords,

@@ -3,11 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { Cluster, Redis } from 'ioredis';
-import { MongoClient } from 'mongodb';
-import { type ArtifactStore, createDrain, createIdentityProvider, type DirectoryStore } from 'tenant-idp';
-import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
+import { type ArtifactStore, createDrain, createIdentityProvider } from 'tenant-idp';
 import { redisArtifacts, redisClusterOptions, redisOptions } from 'tenant-idp/adapters/redis';
 import { callLoopback } from '../client/receivers/logout-receiver.js';
+import { type Connected, connect, databaseUrl, type Stores } from '../stores/places.js';
 import { testKeys } from './keys.js';
 import type { FromNode, NodeSettings, ToNode } from './nodes.js';
 import { cheapPasswords } from './seed.js';
@@ -20,29 +19,27 @@ process.on('message', ({ busyFor }: ToNode) => {
 
 const { issuer, artifacts, directory, space, seed, options } = JSON.parse(process.argv[2] ?? '') as NodeSettings;
 
-/** One client for each server, its connections there before many requests need them at once. */
-const mongoClients = new Map<string, MongoClient>();
-const databaseAt = (url: string) => {
-  const client = mongoClients.get(url) ?? new MongoClient(url, { ...mongoOptions, minPoolSize: 8, maxPoolSize: 8, maxConnecting: 8 });
-  mongoClients.set(url, client);
-  return client.db(space);
-};
+/** One connection for each database. */
+const connections = new Map<string, Connected>();
+function durableAt(url: string): Stores {
+  const connected = connections.get(url) ?? connect(databaseUrl(url, space));
+  connections.set(url, connected);
+  return connected.stores('idp_');
+}
 
 function artifactsAt(urls: string): ArtifactStore {
-  if (urls.startsWith('mongodb')) return mongoArtifacts({ db: databaseAt(urls) });
+  if (!urls.startsWith('redis')) return durableAt(urls).artifacts;
   const client = urls.includes(',') ? new Cluster(urls.split(','), redisClusterOptions) : new Redis(urls, redisOptions);
   client.on('error', () => {}); // ioredis would print it; the store tells it
   return redisArtifacts({ client, prefix: `${space}:` });
 }
-
-const directoryAt = (url: string): DirectoryStore => mongoDirectory({ db: databaseAt(url) });
 
 const log = (...data: unknown[]) => tell({ logged: data.map((part) => (typeof part === 'string' ? part : inspect(part))).join(' ') });
 
 const idp = await createIdentityProvider({
   issuer,
   artifacts: artifactsAt(artifacts),
-  ...(directory === undefined ? {} : { directory: directoryAt(directory) }),
+  ...(directory === undefined ? {} : { directory: durableAt(directory).directory }),
   seed,
   keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
   cookies: { keys: ['what the nodes of the tests sign cookies with'] },

@@ -5,16 +5,16 @@ import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MongoClient } from 'mongodb';
 import type { IdentityProviderOptions, Seed } from 'tenant-idp';
+import { dropDatabase, makeDatabase } from '../stores/places.js';
 import { runtimeWarning } from './example.js';
 
 export interface NodesOptions {
   /** Default: 3. */
   readonly count?: number;
-  /** URL of a Redis or MongoDB server; with commas, those of a Redis Cluster. */
+  /** URL of a Redis, MongoDB or PostgreSQL server; with commas, those of a Redis Cluster. */
   readonly artifacts: string;
-  /** URL of a MongoDB server. Default: one in memory each, which agree as long as none of them is written to. */
+  /** URL of a MongoDB or PostgreSQL server. Default: one in memory each, which agree as long as none of them is written to. */
   readonly directory?: string;
   /** Database and prefix of their own. Default: a random one. */
   readonly space?: string;
@@ -65,6 +65,9 @@ export async function startNodes({ count = 3, clocks, ...options }: NodesOptions
   const ports = new Map<number, number>();
   const logged: string[] = [];
   const front = await startFront(() => [...ports.values()]);
+  const servers = [...new Set([options.artifacts, options.directory])].filter(
+    (url) => url !== undefined && !url.startsWith('redis'),
+  ) as string[];
   const settings: NodeSettings = { space: `nodes-${randomUUID()}`, ...options, issuer: front.url };
 
   const start = async (index: number, clock = clocks?.[index] ?? 0) => {
@@ -115,10 +118,11 @@ export async function startNodes({ count = 3, clocks, ...options }: NodesOptions
   const close = async () => {
     front.close();
     await Promise.all([...nodes.keys()].map(kill));
-    for (const url of new Set([options.artifacts, options.directory])) if (url?.startsWith('mongodb')) await drop(url, settings.space);
+    for (const url of servers) await dropDatabase(url, settings.space);
   };
 
   try {
+    for (const url of servers) await makeDatabase(url, settings.space);
     // Together, as those of a deployment start.
     await Promise.all(Array.from({ length: count }, (_, index) => start(index)));
   } catch (error) {
@@ -137,12 +141,6 @@ export async function startNodes({ count = 3, clocks, ...options }: NodesOptions
     start,
     close,
   };
-}
-
-async function drop(url: string, database: string): Promise<void> {
-  const client = new MongoClient(url);
-  await client.db(database).dropDatabase();
-  await client.close();
 }
 
 /** A load balancer: each request goes to the next port, and to another one when nobody listens there. */

@@ -3,16 +3,14 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { MongoClient } from 'mongodb';
 import { type ArtifactStore, createIdentityProvider, type DirectoryStore } from 'tenant-idp';
-import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { withCollections } from '../../store/with-collections.js';
 import { testKeys } from '../service/keys.js';
 import { cheapPasswords } from '../service/seed.js';
+import { type Place, storesAt } from '../stores/places.js';
 
 interface Settings {
-  readonly url: string;
-  readonly database: string;
+  readonly place: Place;
   readonly port: number;
   /** Permission of the option `impersonation`. */
   readonly permission: string;
@@ -86,12 +84,12 @@ const deadlyArtifacts = (store: ArtifactStore): ArtifactStore => ({
 if (process.send && process.argv[1] === new URL(import.meta.url).pathname) {
   process.on('disconnect', () => process.exit());
   const settings = JSON.parse(process.argv[2] ?? '') as Settings;
-  const { url, database, port } = settings;
-  const db = new MongoClient(url, mongoOptions).db(database);
+  const { place, port } = settings;
+  const { artifacts, directory } = storesAt(place);
   const idp = await createIdentityProvider({
     ...optionsOfNodes(settings),
-    artifacts: deadlyArtifacts(mongoArtifacts({ db })),
-    directory: deadly(mongoDirectory({ db })),
+    artifacts: deadlyArtifacts(artifacts),
+    directory: deadly(directory),
   });
   await idp.listen(port, '127.0.0.1');
   process.on('message', ({ writes, collection }: { writes: number; collection?: string }) => {

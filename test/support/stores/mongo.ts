@@ -7,6 +7,8 @@ import { withServer } from '../../servers/when.js';
 export interface TestMongo {
   readonly url: string;
   readonly database: string;
+  /** URL of the server, with the name of the database. */
+  readonly urlOfDatabase: string;
   /** Database of one client for the whole file. */
   readonly db: Db;
   /** Connects another client, as another node would. `at` replaces the server's `host:port`. */
@@ -34,6 +36,7 @@ function mongoAt(url: string): TestMongo {
   return {
     url,
     database,
+    urlOfDatabase: Object.assign(new URL(url), { pathname: `/${database}` }).href,
     db: client.db(database),
     async connect(options = {}, at = new URL(url).host) {
       const other = new MongoClient(url.replace(new URL(url).host, at), { ...pool, ...options });

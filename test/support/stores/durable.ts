@@ -1,0 +1,52 @@
+/** Suites over each server that keeps both stores: MongoDB, PostgreSQL. */
+import { afterAll, beforeAll, describe } from '@jest/globals';
+import type { Row } from 'tenant-idp/store';
+import { withServer } from '../../servers/when.js';
+import { connect, databaseUrl, dropDatabase, makeDatabase, type Place, type Stores } from './places.js';
+
+/** A database for one test file, dropped at its end. Its services are told apart by prefix. */
+export interface TestDurable {
+  /** A place that no service has yet. */
+  place(): Place;
+  /** Stores over one connection for the whole file. */
+  at(place: Place): Stores;
+  /** All rows of a collection, as the store has them. */
+  rows(place: Place, collection: string): Promise<readonly Row[]>;
+}
+
+type Variable = 'MONGODB_URL' | 'POSTGRES_URL';
+
+/** Registers a suite over each of these servers; see `withServer`. */
+export function withDurable(variables: readonly Variable[], suite: (durable: TestDurable) => void): void {
+  for (const variable of variables) {
+    const server = variable === 'MONGODB_URL' ? 'MongoDB' : 'PostgreSQL';
+    withServer(variable, (url) => describe(`on ${server}`, () => suite(durableAt(url))));
+  }
+}
+
+let databases = 0;
+
+function durableAt(server: string): TestDurable {
+  databases += 1;
+  const name = `idp_durable_${process.pid}_${databases}_${Date.now().toString(36)}`;
+  const url = databaseUrl(server, name);
+  const connected = connect(url);
+  beforeAll(() => makeDatabase(server, name));
+  afterAll(async () => {
+    await connected.close();
+    await dropDatabase(server, name);
+  });
+  let places = 0;
+  return {
+    place() {
+      places += 1;
+      return { url, prefix: `p${places}_` };
+    },
+    at: ({ prefix }) => connected.stores(prefix),
+    async rows({ prefix }, collection) {
+      const { directory } = connected.stores(prefix);
+      await directory.open([{ name: collection, indexes: {} }]);
+      return directory.collection(collection).find({});
+    },
+  };
+}
