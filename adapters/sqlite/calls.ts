@@ -85,8 +85,8 @@ export interface Failure {
 
 export type Answer = { readonly id: number; readonly value: unknown } | { readonly id: number; readonly failure: Failure };
 
-/** A message of the worker: answers, or the news that the file is open. */
-export type Message = { readonly answers: readonly Answer[] } | { readonly isOpen: true };
+/** A message of the worker: answers, the news that the file is open, or the reason why it cannot be opened, after which the worker ends. */
+export type Message = { readonly answers: readonly Answer[] } | { readonly isOpen: true } | { readonly failure: Failure };
 
 /** Data that the worker starts with. */
 export interface WorkerData {

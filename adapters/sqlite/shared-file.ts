@@ -58,6 +58,7 @@ class FileWorker {
 
   #receive(message: Message): void {
     if ('isOpen' in message) this.isOpen = true;
+    else if ('failure' in message) this.#error = errorOf(message.failure);
     else for (const answer of message.answers) this.#settle(answer);
     if (this.#pending.size === 0) this.#worker.unref();
   }

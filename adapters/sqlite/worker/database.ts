@@ -48,11 +48,15 @@ export class Database {
   readonly #read: Statement;
   readonly #inode: number;
 
-  /** @throws IdpError `store_unfit` for settings that the file does not take; Error if the file cannot be opened. */
-  constructor(file: string) {
+  /**
+   * @param isReopened whether the file must have the tables of the stores
+   * @throws IdpError `store_unfit` for settings that the file does not take; Error if the file cannot be opened.
+   */
+  constructor(file: string, isReopened: boolean) {
     this.file = file;
     this.#inode = statSync(file).ino;
     this.#connection = connect(file);
+    if (isReopened) this.#checkTables();
     this.#connection.exec(`pragma busy_timeout = ${BUSY_MS}`);
     this.#connection.exec('pragma journal_mode = wal');
     this.#connection.exec('pragma synchronous = full');
@@ -117,7 +121,7 @@ export class Database {
   /** @throws Error if the path names another file now: its writes would be lost. */
   checkPlace(): void {
     if (statSync(this.file, { throwIfNoEntry: false })?.ino === this.#inode) return;
-    throw new Error(`The file ${this.file} was moved or removed while the service runs. Put it back, or restart the service.`);
+    throw new Error(`The file ${this.file} was moved or removed while the service runs. Put the file back, or restart the service.`);
   }
 
   close(): void {
@@ -132,6 +136,13 @@ export class Database {
     } catch {
       return false;
     }
+  }
+
+  /** Refuses an empty file in the place of the service's file, because every user would be absent. */
+  #checkTables(): void {
+    if (this.prepare("select 1 from sqlite_schema where name = 'idp_rows'").get() !== undefined) return;
+    this.#connection.close();
+    throw new Error('another file is in the place of the file');
   }
 
   #check(setting: string, expected: string | number, change: string): void {

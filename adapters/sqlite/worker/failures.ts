@@ -2,18 +2,27 @@ import { IdpError } from '../../../lib/errors.js';
 import type { Failure } from '../calls.js';
 import { isSqliteError, sqliteCodeOf, sqliteCodes } from './node-sqlite.js';
 
-/** Remedies of an operator, by the code of the error. */
-const remedies = new Map<number, string>([
+const write = "let the service's user write the file and its folder";
+const folder = "create the folder of the file, and let the service's user write it";
+
+/** Remedies of an operator, by the code of the error: of SQLite, or of the file system. */
+const remedies = new Map<string | number | undefined, string>([
   [sqliteCodes.busy, 'end the other program that writes the file'],
-  [sqliteCodes.readOnly, "let the service's user write the file and its folder"],
+  [sqliteCodes.readOnly, write],
   [sqliteCodes.inputOutput, 'check the disk'],
   [sqliteCodes.corrupt, 'stop the service, and restore the last backup'],
   [sqliteCodes.full, 'free space on the disk'],
-  [sqliteCodes.cannotOpen, "create the folder of the file, and let the service's user write it"],
+  [sqliteCodes.cannotOpen, folder],
   [sqliteCodes.notADatabase, 'name another file, or restore the last backup'],
+  ['ENOENT', folder],
+  ['EACCES', write],
+  ['EPERM', write],
+  ['EROFS', write],
+  ['ENOSPC', 'free space on the disk'],
 ]);
 
-const remedyOf = (error: unknown): string | undefined => (isSqliteError(error) ? remedies.get(sqliteCodeOf(error)) : undefined);
+const remedyOf = (error: unknown): string | undefined =>
+  remedies.get(isSqliteError(error) ? sqliteCodeOf(error) : (error as { readonly code?: string }).code);
 
 /** Returns the error of a start that cannot open the file. */
 export function unfit(file: string, error: unknown): IdpError {

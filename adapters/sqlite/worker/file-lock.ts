@@ -17,11 +17,10 @@ export async function lockFile(file: string, isStopped: () => boolean): Promise<
   const path = `${file}-lock`;
   createFile(path);
   const lock = connect(path);
-  // The file stays empty, so its transactions need no journal on the disk.
-  lock.exec('pragma journal_mode = memory');
   for (const end = performance.now() + WAIT_MS; ; ) {
     try {
-      lock.exec('begin exclusive');
+      // The file stays empty, so its transaction needs no journal on the disk.
+      lock.exec('pragma journal_mode = memory; begin exclusive');
       return lock;
     } catch (error) {
       if (!isSqliteError(error) || sqliteCodeOf(error) !== sqliteCodes.busy) throw error;

@@ -24,9 +24,9 @@ class OpenFile {
   readonly #sweep: Sweep;
   readonly #checkpointer: Worker;
 
-  constructor(file: string, lock: Connection) {
+  constructor({ file, isReopened }: WorkerData, lock: Connection) {
     this.#lock = lock;
-    this.database = new Database(file);
+    this.database = new Database(file, isReopened);
     const artifacts = new ArtifactTable(this.database);
     const counters = new CountersAndLeases(this.database);
     this.registry = new Registry(this.database);
@@ -78,10 +78,9 @@ const post = (message: Message): void => port.postMessage(message);
 async function open(): Promise<void> {
   try {
     if (!isReopened) createFile(file);
-    opened = new OpenFile(file, await lockFile(file, () => isClosing));
+    opened = new OpenFile({ file, isReopened }, await lockFile(file, () => isClosing));
   } catch (error) {
-    const failure = failureOf(isReopened ? notReopened(file, error) : unfit(file, error), file);
-    post({ answers: waiting.map(({ id }) => ({ id, failure })) });
+    post({ failure: failureOf(isReopened ? notReopened(file, error) : unfit(file, error), file) });
     process.exit();
   }
   post({ isOpen: true });
