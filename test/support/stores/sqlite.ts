@@ -5,6 +5,7 @@ import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, test } from '@jest/globals';
+import { type Connection, connect } from '../../../adapters/sqlite/worker/node-sqlite.js';
 
 export interface SqliteFiles {
   /** Folder of all files of the suite, which is removed after the suite. */
@@ -32,4 +33,11 @@ export function withSqlite(suite: (files: SqliteFiles) => void): void {
       return join(folder, `${files}.db`);
     },
   });
+}
+
+/** Returns a connection of another program, such as the command line of SQLite. */
+export function openFile(file: string): Connection {
+  const connection = connect(file);
+  connection.exec('pragma busy_timeout = 5000');
+  return connection;
 }
