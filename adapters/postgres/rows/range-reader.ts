@@ -81,8 +81,10 @@ export class RangeReader {
     const { from, below } = this.#keys;
     const end = this.#isDescending ? from : below;
     const operator = this.#isDescending ? '>=' : beginningOf(end) === end ? '<' : '<=';
-    const text = this.#sql.range(this.#direction, operator);
-    return call.read<Found>(text, [...this.#of, key, id, beginningOf(end), from, below, String(limit)]);
+    const isLong = [from, below].some((bound) => beginningOf(bound) !== bound);
+    const text = this.#sql.range(this.#direction, operator, isLong);
+    const values = [...this.#of, key, id, beginningOf(end), String(limit)];
+    return call.read<Found>(text, isLong ? [...values, from, below] : values);
   }
 
   /** Reads entries that share a beginning, behind a position. */

@@ -74,11 +74,14 @@ export function statementsOf(names: TableNames) {
     page: `select id, version::text as version, content from ${rows} where collection = $1 and id > $2 order by id limit $3::int`,
     lookUp: `${ofEntries('')} and e.key = $3 and e.id > $4 order by e.id limit $5::int`,
     lookUpWhole: `${ofEntries('')} and e.key = $3 and e.id > $4 and e.whole = $6 order by e.id limit $5::int`,
-    /** Entries behind a position, up to the other end of the range. Bounds of whole keys are checked too. */
-    range: (direction: keyof typeof directions, end: '<' | '<=' | '>=') => {
+    /**
+     * Entries behind a position, up to the other end of the range. Whole keys are checked only if a bound is longer than the key of an entry. Otherwise the planner
+     * would expect few entries, and sort all of the range.
+     */
+    range: (direction: keyof typeof directions, end: '<' | '<=' | '>=', isLong: boolean) => {
       const [operator, order] = directions[direction];
-      return `${ofEntries(', e.key')} and (e.key, e.id) ${operator} ($3, $4) and e.key ${end} $5 and ${wholeKey} >= $6 and ${wholeKey} < $7
-        order by e.key ${order}, e.id ${order} limit $8::int`;
+      return `${ofEntries(', e.key')} and (e.key, e.id) ${operator} ($3, $4) and e.key ${end} $5
+        ${isLong ? `and ${wholeKey} >= $7 and ${wholeKey} < $8` : ''} order by e.key ${order}, e.id ${order} limit $6::int`;
     },
     /** Entries that share the beginning of their keys, in the order of the whole keys. */
     shared: (direction: keyof typeof directions) => {
