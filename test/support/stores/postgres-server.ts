@@ -39,7 +39,7 @@ function versionsOf(folder: string): string[] {
 }
 
 /** Returns the user and the group that PostgreSQL runs as: it refuses root. Undefined: those of this process. */
-function account(): { readonly uid: number; readonly gid: number } | undefined {
+export function account(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { stdio: 'pipe' }));
   try {
@@ -50,7 +50,7 @@ function account(): { readonly uid: number; readonly gid: number } | undefined {
 }
 
 /** Returns the command that starts a program which ends with this process, where the system can do that. */
-function bound(program: string, args: readonly string[]): readonly [string, readonly string[]] {
+export function bound(program: string, args: readonly string[]): readonly [string, readonly string[]] {
   return findProgram(['setpriv']) === undefined ? [program, args] : ['setpriv', ['--pdeathsig', 'QUIT', program, ...args]];
 }
 
