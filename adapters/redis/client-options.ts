@@ -83,7 +83,7 @@ const commonRules = (
   { keyPrefix, enableAutoPipelining }: Pick<RedisOptions, 'keyPrefix' | 'enableAutoPipelining'>,
 ): Rule[] => [
   [`${path}.keyPrefix`, !keyPrefix, 'nothing: use the prefix of redisArtifacts', keyPrefix],
-  [`${path}.enableAutoPipelining`, !enableAutoPipelining, 'false, because commands are batched anyhow', enableAutoPipelining],
+  [`${path}.enableAutoPipelining`, !enableAutoPipelining, 'false, because the store batches commands itself', enableAutoPipelining],
 ];
 
 /**
@@ -97,6 +97,6 @@ const connectionRules = (path: string, { autoResendUnfulfilledCommands, commandT
     'false, as in redisOptions',
     autoResendUnfulfilledCommands,
   ],
-  [`${path}.commandTimeout`, commandTimeout === undefined, 'nothing: the store times its calls itself', commandTimeout],
-  [`${path}.socketTimeout`, socketTimeout === undefined, 'nothing: the store ends connections that hang itself', socketTimeout],
+  [`${path}.commandTimeout`, commandTimeout === undefined, 'nothing, because the store ends slow calls itself', commandTimeout],
+  [`${path}.socketTimeout`, socketTimeout === undefined, 'nothing, because the store ends hanging connections itself', socketTimeout],
 ];

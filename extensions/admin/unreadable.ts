@@ -44,7 +44,7 @@ export async function explained(error: unknown, request: Request, records: reado
   if (!IdpError.is(error, 'not_found') && !isUnexplained(error)) return error;
   for (const record of records) {
     const unreadable = await unreadableOf(request, record);
-    if (unreadable) return recordUnreadable({ path: unreadable.path, expected: 'what can be read' }, { cause: error });
+    if (unreadable) return recordUnreadable({ path: unreadable.path, expected: 'a value that matches the schema' }, { cause: error });
   }
   return error;
 }

@@ -66,7 +66,12 @@ export function findCollectionProblems(value: unknown, extension: unknown, path:
   expect(typeof events === 'boolean', 'events', 'true or false', events);
   const fields = row?.type === 'object' ? Object.keys(row.properties ?? {}) : undefined;
   expect(fields !== undefined, 'row', 'Type.Object of the members of a row: Type.Object({ personId: Type.String() })', row);
-  expect(!fields?.some((field) => ownMembers.includes(field)), 'row', `none of ${ownMembers.join(', ')}: they are the service's`, row);
+  expect(
+    !fields?.some((field) => ownMembers.includes(field)),
+    'row',
+    `other names than those of the service: ${ownMembers.join(', ')}`,
+    row,
+  );
   problems.push(...formatProblems(row, formatPath([...path, 'row'])));
   expect(isObject(indexes), 'indexes', "an object of indexes: { byPerson: { fields: ['personId'] } }", indexes);
   for (const [index, spec] of Object.entries(isObject(indexes) ? indexes : {})) {

@@ -11,7 +11,7 @@ export const createIdpNames = ({ collections, means }: Pick<DirectoryContext, 'c
     },
     async client(id) {
       if (!(await means.offers(id))) return;
-      const expected = 'false: a sign-in method or a connection has the id of the client';
+      const expected = 'false, because a sign-in method or a connection has the id of the client';
       throw new IdpError('invalid_record', { path: '/trustedLoginHint', expected });
     },
   });

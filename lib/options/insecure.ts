@@ -26,20 +26,20 @@ const isEphemeral = (store: unknown): boolean => store === undefined || valueAt(
 const insecureDefaults: readonly InsecureDefault[] = [
   {
     path: ['artifacts'],
-    expected: 'a store that outlives the process, in place of the one in memory (in production)',
+    expected: 'a durable store in place of the one in memory (in production)',
     loss: 'sessions, grants and tokens are in memory and will be lost',
     isInUse: isEphemeral,
   },
   {
     path: ['directory'],
-    expected: 'a store that outlives the process, in place of the one in memory (in production)',
+    expected: 'a durable store in place of the one in memory (in production)',
     loss: 'tenants, persons and clients are in memory and will be lost',
     isInUse: isEphemeral,
   },
   {
     path: ['keys', 'signing'],
     expected:
-      'one of these: private signing keys as JWKs, or a directory that outlives the process with keys.encryption to keep those that are made here (in production)',
+      'private signing keys as JWKs, or a durable directory with keys.encryption for the keys that the service creates (in production)',
     loss: 'signing keys were made now and cannot be kept, so tokens will not verify after a restart',
     isInUse: (keys, options) =>
       isMissing(keys) && (isEphemeral(valueAt(options, ['directory'])) || isMissing(valueAt(options, ['keys', 'encryption']))),
@@ -75,7 +75,7 @@ export function findInsecureOptions(input: unknown): readonly ConfigProblem[] {
       ? [
           missing(
             ['trustProxy'],
-            'false without a proxy, or how many are in front, because sign-in is throttled by address (in production)',
+            'false without a proxy, or the number of proxies in front, because sign-in is throttled by address (in production)',
           ),
         ]
       : []),

@@ -47,7 +47,7 @@ export const checkPermissionId: ValueCheck = (value) =>
 export const checkTrustProxy: ValueCheck = (value) =>
   typeof value === 'boolean' || typeof value === 'function' || (Number.isInteger(value) && Number(value) >= 0)
     ? undefined
-    : 'true, false, the number of proxies in front, or a function that answers the address: (request) => …';
+    : 'true, false, the number of proxies in front, or a function that returns the address: (request) => …';
 
 export const checkAccent: ValueCheck = (value) =>
   typeof value === 'string' && /^#[\da-f]{6}$/i.test(value) ? expectedAccent(value) : "a colour as #rrggbb, such as '#0a5c36'";
@@ -79,7 +79,7 @@ export const checkPowerOfTwo: ValueCheck = (value) =>
 export const checkRefusedPasswords: ValueCheck = (value) =>
   typeof value === 'function' || (Array.isArray(value) && value.every((each) => typeof each === 'string'))
     ? undefined
-    : 'a list of passwords, or a function that answers true for one that is refused: async (password) => …';
+    : 'a list of refused passwords, or a function that returns true for a refused password: async (password) => …';
 
 /** Returns the algorithm of a signing key. */
 export const signingAlgorithm = (jwk: JWK): 'RS256' | 'ES256' => (jwk.kty === 'RSA' ? 'RS256' : 'ES256');

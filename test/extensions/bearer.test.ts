@@ -9,7 +9,7 @@ import { startIdp } from '../support/service/idp.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 
-const errors = defineErrors({ order_too_large: { status: 409, description: 'The order is larger than the stock.' } });
+const errors = defineErrors({ order_too_large: { status: 409, description: 'The order is larger than the stock. Order less.' } });
 const strict = { additionalProperties: false } as const;
 const Order = Type.Object({ amount: Type.Integer({ minimum: 1, format: 'int32' }) }, strict);
 const formats = ['date', 'date-time', 'email', 'uri', 'uuid'] as const;
@@ -290,7 +290,7 @@ describe('house §5: an extension chooses how its errors look', () => {
       type: 'application/problem+json',
       json: {
         type: 'urn:tenant-idp:error:order_too_large',
-        title: 'The order is larger than the stock.',
+        title: 'The order is larger than the stock. Order less.',
         status: 409,
         code: 'order_too_large',
         stock: 100,

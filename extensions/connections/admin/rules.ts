@@ -79,12 +79,12 @@ export function checked(given: Described, production: boolean): Described {
   const { protocol, hostname, pathname, search, hash } = canParseUrl(issuer) ? new URL(issuer) : new URL('none://none');
   const isDouble = !production && protocol !== 'none:' && isLoopback(hostname);
   if (!isProviderUrl(issuer, production) || search !== '' || hash !== '')
-    throw wrong('/issuer', 'an https URL without a query; outside production http as well, at a loopback address');
+    throw wrong('/issuer', 'an https URL without a query, or http at a loopback address outside production');
   if (preset === 'google' && issuer !== GOOGLE && !isDouble) throw wrong('/issuer', GOOGLE);
   const tenant = entraPath.exec(pathname)?.[1];
   if (preset === 'entra' && (tenant === undefined || !(entraHosts.includes(new URL(issuer).origin) || isDouble)))
     throw wrong('/issuer', 'https://login.microsoftonline.com/{id of the Entra tenant}/v2.0');
-  if (namesNobody.has(subjectClaim)) throw wrong('/subjectClaim', 'a claim that names one person for good, such as sub');
+  if (namesNobody.has(subjectClaim)) throw wrong('/subjectClaim', 'a claim that always names the same person, such as sub');
   const taken = new Set(ownParameters);
   for (const [index, { name }] of parameters.entries()) {
     if (taken.has(name)) throw wrong(`/parameters/${index}/name`, 'a parameter that the service does not set itself, once');
@@ -111,11 +111,11 @@ export async function checkReferences(
   { createUsersIn, mapping }: Described,
 ): Promise<void> {
   if (createUsersIn !== undefined && tid !== ofInstance && createUsersIn !== tid)
-    throw wrong('/createUsersIn', 'the tenant that the connection is of');
+    throw wrong('/createUsersIn', 'the tenant of the connection');
   if (createUsersIn !== undefined && !(await directory.tenants.get(createUsersIn))) throw wrong('/createUsersIn', 'a tenant that exists');
   if (mapping.groups === undefined) return;
   const owner = tid === ofInstance ? createUsersIn : tid;
-  if (owner === undefined) throw wrong('/mapping/groups', 'createUsersIn as well, because groups are of a tenant');
+  if (owner === undefined) throw wrong('/mapping/groups', 'createUsersIn too, because each group belongs to a tenant');
   const ids = new Set((await directory.forTenant(owner).groups.find()).map(({ id }) => id));
   const unknown = mapping.groups.values.findIndex(({ groupId }) => !ids.has(groupId));
   if (unknown >= 0) throw wrong(`/mapping/groups/values/${unknown}/groupId`, 'a group of the tenant');

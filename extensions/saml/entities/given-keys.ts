@@ -68,7 +68,7 @@ export function checkGivenKeys(pairs: unknown, report: ReportProblem): void {
       reportAt('certificate', `a certificate that has not expired; this one ended ${certificate.validTo}`);
     if (index === 0 && Date.parse(certificate.validFrom) > Date.now() + CLOCK_MS)
       reportAt('certificate', `a certificate that is valid already, because the first key signs; this one begins ${certificate.validFrom}`);
-    if (fingerprints.has(certificate.fingerprint256)) reportAt('certificate', 'a certificate that no pair before it has: remove this pair');
+    if (fingerprints.has(certificate.fingerprint256)) reportAt('certificate', 'a certificate that no earlier pair has: remove this pair');
     fingerprints.add(certificate.fingerprint256);
   }
 }

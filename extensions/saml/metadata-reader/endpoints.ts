@@ -36,7 +36,7 @@ function indexOf(
   servicePath: string,
 ): number | undefined {
   const path = `${servicePath}/@index`;
-  const expected = 'a number from 0 to 65535 that no other has';
+  const expected = 'a number from 0 to 65535 that no other endpoint has';
   const index = reading.part(path, expected, () => indexAttribute(element, 'index'), leftOut);
   if (index === undefined || !taken.has(index)) return index;
   leftOut.push({ path, expected });

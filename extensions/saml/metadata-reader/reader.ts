@@ -84,7 +84,7 @@ function serviceProviderIn(reading: Reading, root: Element | undefined): FoundDe
   const [first, second] = ofSaml2;
   if (descriptors.length === 0) reading.fault(entities[0]?.path || DOCUMENT, 'an SPSSODescriptor');
   else if (!first) reading.fault(`${descriptors[0]?.descriptorPath}/@protocolSupportEnumeration`, ns.samlp);
-  else if (second) reading.fault(DOCUMENT, `one SPSSODescriptor, or entityId, which says whose: there are ${ofSaml2.length}`);
+  else if (second) reading.fault(DOCUMENT, `one SPSSODescriptor, or the entityId of one, because there are ${ofSaml2.length}`);
   return second ? undefined : first;
 }
 
@@ -163,7 +163,7 @@ function validUntilOf(reading: Reading, { entity, descriptor, ancestors, path, d
     const instant = reading.part(`${place}/@validUntil`, 'an instant', () => instantAttribute(element, 'validUntil'));
     // Expired metadata may be an old document, with keys that are no longer trusted.
     if (!reading.context.mayBeOver && instant !== undefined && instant <= reading.context.now)
-      reading.fault(`${place}/@validUntil`, 'an instant that is to come');
+      reading.fault(`${place}/@validUntil`, 'an instant in the future');
     return instant === undefined ? [] : [instant];
   });
   return instants.length === 0 ? undefined : new Date(Math.min(...instants)).toISOString();

@@ -167,7 +167,7 @@ class ServiceProviderResource {
     const { metadata: _, metadataUrl, overridden, ...change } = indexed(request.body);
     const stays = [...(overridden ?? before.source?.overridden ?? []), ...Object.keys(change)];
     if (request.body.metadata !== undefined && before.source?.url !== undefined && metadataUrl !== null)
-      refuse([{ path: '/metadata', expected: 'nothing, or null as metadataUrl, because its metadata is read from there' }]);
+      refuse([{ path: '/metadata', expected: 'nothing, or null as metadataUrl, because the service reads the metadata from metadataUrl' }]);
     const document = await this.#metadataOf(request.body, before.entityId, stays);
     await checkReferences(change, before.tid, context);
     const next = (row: ServiceProvider) => {
@@ -210,7 +210,7 @@ class ServiceProviderResource {
   ): Promise<ReadMetadata | undefined> {
     const { context, refresh } = this.#parts;
     if (metadata !== undefined && typeof metadataUrl === 'string')
-      refuse([{ path: '/metadata', expected: 'nothing, because there is metadataUrl' }]);
+      refuse([{ path: '/metadata', expected: 'nothing, because metadataUrl is set' }]);
     const serviceProvider = { entityId, overridden: new Set(overridden) };
     if (metadata !== undefined) return { description: refresh.read(metadata, '/metadata', serviceProvider) };
     if (typeof metadataUrl !== 'string') return undefined;

@@ -43,7 +43,7 @@ const givenMembers = (given: object): readonly DescribedMember[] =>
 
 function checkSigned({ signAssertion }: Registration, { wantsSignedAssertions }: ServiceProviderDescription): void {
   if (!signAssertion && wantsSignedAssertions)
-    refuse([{ path: '/signAssertion', expected: 'true, because the metadata asks for signed assertions' }]);
+    refuse([{ path: '/signAssertion', expected: 'true, because the metadata requires signed assertions' }]);
 }
 
 export type Registrar = ReturnType<typeof createRegistrar>;

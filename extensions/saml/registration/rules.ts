@@ -53,7 +53,7 @@ export function checked<Given extends Registration>(given: Given, owner: string,
   faults.expect(
     given.allowedTenants === undefined || owner === service.records.ofInstance,
     '/allowedTenants',
-    'nothing, because it is of one tenant, and for its users',
+    'nothing, because the service provider belongs to one tenant',
   );
   refuse(faults.all);
   return { ...given, ...certificates };
@@ -84,14 +84,14 @@ function checkEndpoints({ assertionConsumerServices, singleLogoutServices }: Reg
   const indexes = new Set<number>();
   for (const [place, { url, index }] of assertionConsumerServices.entries()) {
     faults.expectAddress(url, `/assertionConsumerServices/${place}/url`, service.production);
-    faults.expect(!indexes.has(index), `/assertionConsumerServices/${place}/index`, 'an index that no other has');
+    faults.expect(!indexes.has(index), `/assertionConsumerServices/${place}/index`, 'an index that no other endpoint has');
     indexes.add(index);
   }
   const bindings = new Set<string>();
   for (const [place, { binding, url, responseUrl }] of singleLogoutServices.entries()) {
     faults.expectAddress(url, `/singleLogoutServices/${place}/url`, service.production);
     faults.expectAddress(responseUrl, `/singleLogoutServices/${place}/responseUrl`, service.production);
-    faults.expect(!bindings.has(binding), `/singleLogoutServices/${place}/binding`, 'a binding that no other has');
+    faults.expect(!bindings.has(binding), `/singleLogoutServices/${place}/binding`, 'a binding that no other service has');
     bindings.add(binding);
   }
 }
@@ -150,7 +150,7 @@ function checkAttributes({ attributes }: Registration, service: Service, faults:
   for (const [place, attribute] of attributes.entries()) {
     faults.expect(claims.has(attribute.claim), `/attributes/${place}/claim`, 'a claim that service providers may get');
     const name = JSON.stringify([attribute.name, attribute.format]);
-    faults.expect(!names.has(name), `/attributes/${place}/name`, 'a name that no other has in this format');
+    faults.expect(!names.has(name), `/attributes/${place}/name`, 'a name that no other attribute has in this format');
     names.add(name);
     for (const member of ['name', 'friendlyName'] as const)
       faults.expect(isWritable(attribute[member] ?? ''), `/attributes/${place}/${member}`, 'characters that XML can carry');

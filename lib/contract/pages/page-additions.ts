@@ -70,7 +70,7 @@ export function findPageProblems({ name, texts, pageAdditions = [] }: WithPages)
       .filter(({ place, href }) => place === 'password' && href === undefined)
       .map(({ name: addition }) => ({
         path: path('pageAdditions', addition, 'href'),
-        expected: "a function that answers where the button of the password page posts to: () => '/help'",
+        expected: "a function that returns the path to which the button of the password page posts: () => '/help'",
       })),
     ...pageAdditions
       .filter(({ text }) => !keys.includes(text))

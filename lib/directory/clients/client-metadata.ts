@@ -41,7 +41,7 @@ const noEncryptedRequests = 'nothing, because request objects are not encrypted 
 const refused: Readonly<Record<string, string>> = {
   client_id: 'nothing, because it is the id of the record',
   client_name: 'nothing, because it is the name of the record',
-  client_secret: 'nothing, because it would be kept as it is; the field secret is hashed',
+  client_secret: 'nothing, because metadata is stored unhashed; the field secret is hashed',
   request_object_encryption_alg: noEncryptedRequests,
   request_object_encryption_enc: noEncryptedRequests,
 };
@@ -50,7 +50,7 @@ const refused: Readonly<Record<string, string>> = {
 export const ownMetadataNames: readonly string[] = [...knownNames, ...Object.keys(refused)];
 
 const refusedGrants: Readonly<Record<string, string>> = {
-  'urn:ietf:params:oauth:grant-type:device_code': 'a grant type that is served; the device flow is not yet',
+  'urn:ietf:params:oauth:grant-type:device_code': 'a grant type that the service supports, which the device flow is not',
 };
 
 /** @see RFC 7591 §2, `token_endpoint_auth_method` */
@@ -195,13 +195,13 @@ function listProblems(metadata: Metadata, { grantTypes }: ClientRules): readonly
 
 const responseProblems = (metadata: Metadata): readonly RecordProblem[] =>
   responseTypesOf(metadata).length > 0 && !isFilled(metadata.redirect_uris)
-    ? [{ path: '/metadata/redirect_uris', expected: 'a URI or more, because of response_types' }]
+    ? [{ path: '/metadata/redirect_uris', expected: 'at least one URI, because response_types requires one' }]
     : [];
 
 function expectedText(name: string, value: unknown, served: ClientRules['grantTypes']): string | undefined {
   if (typeof value !== 'string') return 'a string';
   if (served?.has(value)) return undefined;
-  if (name === 'response_types' && value === 'none') return 'a response type that has a response';
+  if (name === 'response_types' && value === 'none') return 'a response type with a response, unlike none';
   return name === 'grant_types' ? ownMember(refusedGrants, value) : undefined;
 }
 

@@ -80,7 +80,7 @@ function notingLeftOut<Members>(rows: ExtensionRows<Members>) {
 function checkedMembers(collection: ExtensionCollection, given: object): object {
   const { pendingEvents: _, outbox: __, id: ___, version: ____, tid: _____, ...members } = given as Partial<KeptRow>;
   const path = wrongWritten(collection, members);
-  if (path !== undefined) throw new IdpError('invalid_record', { path, expected: 'what can be stored' });
+  if (path !== undefined) throw new IdpError('invalid_record', { path, expected: 'a value that can be stored' });
   return members;
 }
 

@@ -49,7 +49,7 @@ const reservedNames = new Set(
 const MAX_NAMES = 100;
 const MAX_BYTES = 4096;
 
-export const customLimits = `there are too many custom parameters: send at most ${MAX_NAMES} of ${MAX_BYTES} bytes in all`;
+export const customLimits = `There are too many custom parameters. Send at most ${MAX_NAMES} of ${MAX_BYTES} bytes in all.`;
 
 /**
  * Returns the pairs without the reserved names; null if there are too many pairs. The limits are checked first and count all pairs, so that only short

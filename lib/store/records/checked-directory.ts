@@ -169,7 +169,7 @@ function writable<R extends Row>({ name, unreadable }: Scope<R>, given: Unsaved<
   const row = withKeys(name, given);
   const path = unreadable.wrongPath(name, { ...row, version: 1 });
   if (path === undefined) return row;
-  throw new IdpError('invalid_record', { path, expected: 'what can be stored' });
+  throw new IdpError('invalid_record', { path, expected: 'a value that can be stored' });
 }
 
 /** Remembers a written row as sound, and notifies listeners if the row leaves background work. */

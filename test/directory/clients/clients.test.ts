@@ -91,7 +91,7 @@ describe('clients (design §3)', () => {
       { expected: expect.stringContaining('https') },
     ],
     ['post_logout_redirect_uris/0', { post_logout_redirect_uris: ['https://a.test/#'] }, {}],
-    ['redirect_uris', { response_types: ['code'] }, { expected: 'a URI or more, because of response_types' }],
+    ['redirect_uris', { response_types: ['code'] }, { expected: 'at least one URI, because response_types requires one' }],
   ])('RFC 7591 §2 metadata is checked when it is written: %s', async (path, metadata, details) => {
     await using t = await testDirectory();
     const { clients } = t.directory;

@@ -144,7 +144,7 @@ describe('keys of the operator', () => {
 
   test('the same certificate twice', async () => {
     expect(await problemsOf({ keys: [pairOf(one), pairOf(one)] })).toEqual([
-      'extensions[0].keys[1].certificate: a certificate that no pair before it has: remove this pair',
+      'extensions[0].keys[1].certificate: a certificate that no earlier pair has: remove this pair',
     ]);
   });
 

@@ -77,9 +77,14 @@ describe('metadata is refused, and where it is wrong is told:', () => {
       'a validUntil that has passed',
       () => plain({ around: 'validUntil="2020-01-01T00:00:00Z"' }),
       'EntityDescriptor/@validUntil',
-      /to come/,
+      /in the future/,
     ],
-    ['a descriptor that is over', () => plain({ flags: 'validUntil="2020-01-01T00:00:00Z"' }), 'SPSSODescriptor[0]/@validUntil', /to come/],
+    [
+      'a descriptor that is over',
+      () => plain({ flags: 'validUntil="2020-01-01T00:00:00Z"' }),
+      'SPSSODescriptor[0]/@validUntil',
+      /in the future/,
+    ],
     ['a validUntil of no day', () => plain({ around: 'validUntil="2090-02-30T00:00:00Z"' }), 'EntityDescriptor/@validUntil', /instant/],
   ])('%s', async (_, metadata, place, expected) => {
     const { status, json } = await register(metadata());
