@@ -74,10 +74,10 @@ export class Answers {
     const connection = await this.#lookup.get(request?.connectionId ?? idOf(ctx));
     let upstream: Upstream | undefined;
     try {
-      if (request?.uid !== interaction.uid) throw new RefusedAnswer('over', 'the answer is none of this sign-in');
-      if (request.connectionId !== idOf(ctx)) throw new RefusedAnswer('mixUp', 'the answer came to the address of another connection');
-      if (!(await this.#spend(parameters))) throw new RefusedAnswer('over', 'the answer was used');
-      if (!isActive(connection)) throw new RefusedAnswer('failed', 'the connection is gone, or disabled');
+      if (request?.uid !== interaction.uid) throw new RefusedAnswer('over', 'the answer belongs to no request of this sign-in');
+      if (request.connectionId !== idOf(ctx)) throw new RefusedAnswer('mixUp', 'the answer arrived at the address of another connection');
+      if (!(await this.#spend(parameters))) throw new RefusedAnswer('over', 'the answer was used before');
+      if (!isActive(connection)) throw new RefusedAnswer('failed', 'the connection was removed or disabled');
       upstream = await readAnswer(this.#context, this.#providers, connection, request, parameters);
       const withoutClaims = request.withoutClaims === digestOf(upstream.subject);
       const openings = await this.#people.accountsOf(connection, upstream, interaction, withoutClaims);

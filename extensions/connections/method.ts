@@ -56,7 +56,7 @@ export function createMethod(context: ExtensionContext, lookup: ConnectionLookup
         'a sign-in by a connection could not begin',
       );
     if (!fits(connection, interaction)) {
-      refused('the connection is of another tenant');
+      refused('the connection belongs to another tenant');
       return pages.refused(ctx, interaction, connection, 'wrongTenant');
     }
     try {

@@ -54,7 +54,7 @@ describe('each outcome lands on its page and nowhere else', () => {
     at.contoso.instead = withIdToken((claims) => ({ ...claims, aud: 'another-client' }));
     await byContoso(new Agent());
     expect(service.lines.at(-1)?.fields.reason).toMatch(
-      /^the answer of the provider is not right; aud: expected ".+", got "another-client"; compare clientId of the connection with the client at the provider$/,
+      /^the answer of the provider is invalid; aud: expected ".+", got "another-client"; compare clientId of the connection with the client at the provider$/,
     );
   });
 

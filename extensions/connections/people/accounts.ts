@@ -111,7 +111,7 @@ async function accountsOf(
   if (certain.length > 0)
     throw new RefusedAnswer(
       'unconfirmed',
-      'the account has permissions that the writer of the identity, or of the connection, did not hold; an administrator who holds them must confirm it',
+      'the account has permissions that the writer of the identity, or of the connection, did not hold. An administrator who holds these permissions must confirm the identity or the connection.',
     );
   const account = await newUsers.create(connection, upstream, narrowed);
   return [{ account, identity: { idp: connection.id, subject: upstream.subject }, isClaim: false }];

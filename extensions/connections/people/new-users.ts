@@ -29,14 +29,14 @@ export class NewUsers {
       if (IdpError.is(error, 'user_name_taken', 'conflict'))
         throw new RefusedAnswer(
           'taken',
-          "an account that is not of this identity has the user name that the provider sends; record the identity for that account if it is the person's, else rename one of the users",
+          'an account without this identity has the user name that the provider sends. If the account is of the same person, record the identity for the account. Otherwise rename one of the users.',
           error,
         );
-      if (IdpError.is(error, 'invalid_record')) throw new RefusedAnswer('failed', 'the provider tells names that no user can have', error);
+      if (IdpError.is(error, 'invalid_record')) throw new RefusedAnswer('failed', 'the provider sends names that no user can have', error);
       throw error;
     }
     const made = await this.#madeIn(tid, connection, subject);
-    if (!made) throw new RefusedAnswer('failed', 'the new user is gone');
+    if (!made) throw new RefusedAnswer('failed', 'the new user was removed');
     return made;
   }
 
@@ -44,18 +44,18 @@ export class NewUsers {
   async #checkMayCreate(connection: Connection, { subject, claims }: Upstream, { tids }: Narrowed): Promise<string> {
     const { accounts, tenants } = this.#context.directory;
     const { id, createUsersIn: tid, requireVerifiedEmail } = connection;
-    if (tid === undefined) throw new RefusedAnswer('unknown', 'nobody here has this identity');
+    if (tid === undefined) throw new RefusedAnswer('unknown', 'no user has this identity, and the connection creates no users');
     if (await accounts.isIdentityHidden({ idp: id, subject }))
-      throw new RefusedAnswer('unavailable', 'the identity is of a user whose record cannot be read');
+      throw new RefusedAnswer('unavailable', 'the identity belongs to a user whose record is unreadable');
     if (tids !== undefined && !tids.includes(tid))
-      throw new RefusedAnswer('wrongTenant', 'new users of the connection are of another tenant');
+      throw new RefusedAnswer('wrongTenant', 'new users of the connection belong to a tenant that this sign-in does not allow');
     // A second user would make the disabling of the first user useless. The first user counts even if it is linked, so that its identity opens nothing.
     const before = (await accounts.ofIdentity({ idp: id, subject })).filter((account) => account.tenant.id === tid);
     if (before.some((account) => account.unmetPolicy !== undefined || !(isOpen(account) || isWaiting(account))))
-      throw new RefusedAnswer('unavailable', 'the account that the tenant of new users has for the identity takes no sign-in now');
+      throw new RefusedAnswer('unavailable', 'the account of the identity in the tenant of new users does not allow sign-ins now');
     const tenant = await tenants.get(tid);
     if (tenant?.status !== 'active' || !allows({ tenant }, connection))
-      throw new RefusedAnswer('unknown', 'the tenant of new users takes no sign-ins by the connection');
+      throw new RefusedAnswer('unknown', 'the tenant of new users does not allow sign-ins by the connection');
     if (requireVerifiedEmail) checkVerified(connection, claims);
     return tid;
   }
@@ -135,11 +135,11 @@ function checkVerified({ mapping }: Connection, claims: Claims): void {
   if (typeof address !== 'string' || address.trim() === '')
     throw new RefusedAnswer(
       'addressMissing',
-      `the provider does not send an address in the claim ${claim}, and the connection requires a verified address; ask the provider for the claim, or set requireVerifiedEmail to false`,
+      `the provider does not send an address in the claim ${claim}, and the connection requires a verified address. Ask the provider for the claim, or set requireVerifiedEmail to false.`,
     );
   if (!isVerified(claims))
     throw new RefusedAnswer(
       'unverified',
-      'the provider does not send email_verified: true, and the connection requires a verified address; if the provider verifies addresses in another way, set requireVerifiedEmail to false',
+      'the provider does not send email_verified: true, and the connection requires a verified address. If the provider verifies addresses in another way, set requireVerifiedEmail to false.',
     );
 }

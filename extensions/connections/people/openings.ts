@@ -156,9 +156,10 @@ export class Openings {
       }),
     );
     const usable = families.flat();
-    if (usable.length === 0) throw new RefusedAnswer('unavailable', 'the account takes no sign-in now');
+    if (usable.length === 0) throw new RefusedAnswer('unavailable', 'the account does not allow sign-ins now');
     const here = usable.filter(({ account }) => isHere(account, connection, narrowed));
-    if (here.length === 0) throw new RefusedAnswer('wrongTenant', 'the account is of a tenant that may not sign in here like this');
+    if (here.length === 0)
+      throw new RefusedAnswer('wrongTenant', 'the tenant of the account may not sign in to this client by this connection');
     const own = here.filter(({ account }) => owners.some((owner) => owner.account.person.id === account.person.id));
     return own.length > 0 ? own : here;
   }

@@ -75,16 +75,16 @@ async function read(
     : idToken;
   const subject = ownMember(claims, connection.subjectClaim);
   if (typeof subject !== 'string' || subject === '' || subject.length > 1000)
-    throw new RefusedAnswer('failed', `the claim ${connection.subjectClaim} names nobody`);
+    throw new RefusedAnswer('failed', `the claim ${connection.subjectClaim} is not a text of 1 to 1,000 characters`);
   // Other claims are cleaned. A subject is not, because two subjects could be the same after cleaning. openid-client decodes invalid UTF-8 as U+FFFD.
   if (/[\p{Cs}\ufffd]/u.test(subject))
     throw new RefusedAnswer(
       'failed',
-      `the claim ${connection.subjectClaim} has characters that cannot be decoded; the provider must send UTF-8`,
+      `the claim ${connection.subjectClaim} has characters that cannot be decoded. The provider must send UTF-8.`,
     );
   for (const { claim, value } of connection.requiredClaims)
     if (String(ownMember(claims, claim)) !== value)
-      throw new RefusedAnswer('wrongTenant', `the claim ${claim} is another than the connection is for`);
+      throw new RefusedAnswer('wrongTenant', `the claim ${claim} differs from requiredClaims of the connection`);
   return { subject, claims, amr: ['external', ...(isMultiFactor(connection, idToken) ? ['mfa'] : [])], provenAt };
 
   /** Returns whether the connection uses a claim that is missing in the ID token, and the provider has a userinfo endpoint. */
@@ -120,16 +120,16 @@ const refuse =
     const isIssuer = parameters.has('iss') && /"iss"/.test(`${(error as Error).message} ${(cause as Error | undefined)?.message ?? ''}`);
     const mismatch = mismatchIn(error);
     const hints = mismatch === undefined ? [] : [mismatch, settings[mismatch.split(':', 1)[0] ?? '']].filter(Boolean);
-    const reason = ['the answer of the provider is not right', ...hints].join('; ');
+    const reason = ['the answer of the provider is invalid', ...hints].join('; ');
     throw new RefusedAnswer(isIssuer ? 'mixUp' : 'failed', reason, error);
   };
 
 /** Returns the time of the sign-in. @throws RefusedAnswer if the request had `max_age`, and the provider does not confirm a recent sign-in */
 function provenAtOf({ auth_time: authTime }: Claims, { sentAt, maxAge }: SentRequest, answeredAt: number): number {
   if (maxAge === undefined) return answeredAt;
-  if (typeof authTime !== 'number') throw new RefusedAnswer('failed', 'the provider does not say when the person signed in');
+  if (typeof authTime !== 'number') throw new RefusedAnswer('failed', 'the provider does not send auth_time');
   if (authTime < Math.floor(sentAt / 1000) - maxAge - CLOCK_TOLERANCE_SECONDS)
-    throw new RefusedAnswer('failed', 'the person signed in longer ago than was asked for');
+    throw new RefusedAnswer('failed', 'auth_time of the provider is older than the requested max_age');
   return Math.min(authTime * 1000, answeredAt);
 }
 

@@ -168,7 +168,7 @@ export class Providers {
     const { clientAuth } = connection;
     if (clientAuth === 'private_key_jwt') {
       const key = await this.#secrets.signingKey(connection);
-      if (key === undefined) throw new Error('the connection has no key');
+      if (key === undefined) throw new Error('the connection has no signing key');
       return client.PrivateKeyJwt(key);
     }
     const secret = this.#secrets.secretOf(connection);
@@ -189,6 +189,6 @@ export function whyUnfit(error: unknown): string {
   if (error instanceof UnusableDocument) return error.message;
   const mismatch = mismatchIn(error);
   return mismatch === undefined
-    ? 'the provider cannot be reached, or its discovery document cannot be used'
+    ? 'the provider is unreachable, or its discovery document is unusable'
     : `the provider has another issuer than the connection; create the connection with the issuer of the provider; ${mismatch}`;
 }

@@ -128,7 +128,7 @@ describe('subjects', () => {
 
   test('that cannot be decoded open no account, because several would be one', async () => {
     expect(titleOf(await signIn('open', { sub: 'a\ufffdb' }))).toBe('Signing in with Open did not work');
-    expect(service.lines.at(-1)?.fields.reason).toBe('the claim sub has characters that cannot be decoded; the provider must send UTF-8');
+    expect(service.lines.at(-1)?.fields.reason).toBe('the claim sub has characters that cannot be decoded. The provider must send UTF-8.');
   });
 });
 
@@ -157,7 +157,7 @@ describe('a connection that requires a verified address', () => {
     [
       {},
       'Your e-mail address is missing',
-      /^the provider does not send an address in the claim email, .* set requireVerifiedEmail to false$/,
+      /^the provider does not send an address in the claim email, .* set requireVerifiedEmail to false\.$/,
     ],
     [{ email_verified: true }, 'Your e-mail address is missing', /^the provider does not send an address in the claim email, /],
     [{ email: ' ', email_verified: true }, 'Your e-mail address is missing', /^the provider does not send an address in the claim email, /],

@@ -38,7 +38,7 @@ test.each(Object.keys(spelled))('%s', async (id) => {
   const line = service.lines.findLast(({ message }) => message === 'a sign-in by a connection could not begin');
   const found = spelled[id]?.(`${origin}/${id}`);
   const shown = found === undefined ? 'nothing' : JSON.stringify(found).replace('\u2028', '\\u2028');
-  if (id === 'none') expect(line?.fields.reason).toContain('discovery document cannot be used');
+  if (id === 'none') expect(line?.fields.reason).toContain('discovery document is unusable');
   else expect(line?.fields.reason).toContain(`issuer: expected "${origin}/${id}", got ${shown}`);
   expect(JSON.stringify(line?.fields)).not.toContain('\u2028');
 });
