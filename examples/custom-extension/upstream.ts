@@ -102,7 +102,7 @@ export const upstream = (provider: Provider): Extension => ({
         const isFor = ({ tenant }: Account) => tids?.length === 1 && tids[0] === tenant.id;
         const known = (await directory.accounts.ofIdentity(identity)).filter((each) => isFor(each) || !isClaimed(each, identity));
         const account = known.find(({ tenant }) => tids?.includes(tenant.id) ?? true);
-        if (!account) throw new Error('nobody here has this identity');
+        if (!account) throw new Error('no user has this identity');
         if (!(await directory.means.opens(identity, account.person))) throw new Error('an administrator must confirm the identity');
         const proof = await directory.credentials.proofOf(account);
         const heldTo = isClaimed(account, identity) ? { heldTo: account.tenant.id } : {};
