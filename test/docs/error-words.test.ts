@@ -69,9 +69,15 @@ const descriptions = phrasesIn(['lib/oidc', 'lib/http', 'extensions/ciba'], (nod
   if (ts.isVariableDeclaration(node) && /^(?:mismatches|requestObjectFaults)$/.test(node.name.getText()) && node.initializer)
     return faultTexts(node.initializer);
   if (ts.isVariableDeclaration(node) && /^(?:refusal|BOTH_REQUESTS)$/.test(node.name.getText())) return [node.initializer];
+  if (ts.isCallExpression(node) && node.expression.getText() === 'problemsOf.set') return [problemIn(node.arguments[1])];
   if (ts.isBinaryExpression(node) && node.left.getText() === 'problems(ctx).uri') return [node.right];
-  return ts.isPropertyAssignment(node) && /^(?:error_)?description$/.test(node.name.getText()) ? [node.initializer] : [];
+  return ts.isPropertyAssignment(node) && /^(?:(?:error_)?description|problem)$/.test(node.name.getText()) ? [node.initializer] : [];
 });
+
+/** The text of a problem that may be undefined: `problem && text`. */
+function problemIn(node: ts.Node | undefined): ts.Node | undefined {
+  return node && ts.isBinaryExpression(node) ? node.right : node;
+}
 
 function faultTexts(table: ts.Node): readonly ts.Node[] {
   const found: ts.Node[] = [];

@@ -80,10 +80,11 @@ export async function readHintToken({ options, keys, now, isFapi2 }: OidcParts, 
     const { typ, alg, kid = '' } = header;
     const claims = decodeJwt(token);
     const problem = jwtProblem(header, claims);
-    if (problem) throw new TypeError(`it ${problem}`);
-    if (typ !== TYPE || !algorithms.has(alg)) throw new TypeError(`its typ is ${TYPE}, and it is signed with a key pair`);
+    if (problem) throw new TypeError(`login_hint_token ${problem}`);
+    if (typ !== TYPE || !algorithms.has(alg))
+      throw new TypeError(`typ or alg of login_hint_token is not allowed. Send typ ${TYPE}, and sign with a key pair.`);
     if (claims.iss !== options.issuer && isFapi2(clientOf(client)) && !isAlgorithmOfProfile(alg))
-      throw new TypeError(`FAPI 2.0 requires ${ALGORITHMS_OF_PROFILE}`);
+      throw new TypeError(`FAPI 2.0 forbids the algorithm of login_hint_token. Sign it with ${ALGORITHMS_OF_PROFILE}.`);
     const own = claims.iss === options.issuer ? keys().byKid(kid) : undefined;
     const payload = own
       ? (
@@ -130,7 +131,10 @@ function checked(
     jti !== '' &&
     (sub ?? oid) !== undefined &&
     texts.every((value) => typeof value === 'string');
-  if (!isRight) throw new TypeError('it has iss, aud, jti, sub or oid, and an exp within five minutes');
+  if (!isRight)
+    throw new TypeError(
+      'A claim of login_hint_token is missing or invalid. Send iss, aud, jti, sub or oid, and an exp within five minutes.',
+    );
   const times = [auth_time, iat].filter((value) => typeof value === 'number');
   return { iss, jti, exp, authTime: Math.min(now, ...times), ...({ sub, oid, tid } as Partial<Hint>) };
 }

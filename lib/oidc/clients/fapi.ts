@@ -161,7 +161,7 @@ function problemOf(client: Client, mayBeLocal: boolean): string | undefined {
   if (!problemsOf.has(client)) {
     const metadata = judged(client.metadata() as Metadata, clientOf(client) as ClientRecord);
     const problem = rules.find(([name, , holds]) => !holds(metadata[name], metadata, mayBeLocal));
-    problemsOf.set(client, problem && `FAPI 2.0 requires metadata ${problem[0]} of this client to be ${problem[1]}`);
+    problemsOf.set(client, problem && `metadata ${problem[0]} of this client contradicts FAPI 2.0. Set it to ${problem[1]}.`);
   }
   return problemsOf.get(client);
 }

@@ -36,7 +36,7 @@ const isNamed = <Names extends object>(names: Names, name: string): name is keyo
 /** Returns the error for an unexpected function. A bundler that renames functions causes it, as well as another version of oidc-provider. */
 const otherwise = (what: string): TypeError =>
   new TypeError(
-    `In oidc-provider ${what} in another way than this was written for. A bundler has to leave it out, or to keep the names of functions.`,
+    `In oidc-provider, ${what} by an unknown function. Install its required version, and leave it out of the bundle or keep the names of functions.`,
   );
 
 /** Endpoints whose clients authenticate, all by the step of shared/client_auth.js. */

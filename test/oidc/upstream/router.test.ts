@@ -63,6 +63,6 @@ test('a step that a bundler renamed is refused, and the error says what a bundle
   const { router } = insideOf(hooked);
   const renamed = async (): Promise<void> => {};
   expect(() => router.post('introspection', '/renamed', renamed)).toThrow(
-    'A bundler has to leave it out, or to keep the names of functions.',
+    'Install its required version, and leave it out of the bundle or keep the names of functions.',
   );
 });

@@ -177,7 +177,9 @@ describe.each(['of a client', 'of all'])("a row that is older than fapi: '2.0' %
     // An assertion of ES256 is not of the registered algorithm.
     if (path.endsWith('token_endpoint_auth_signing_alg')) return expect(answer.status).toBe(401);
     expect(answer).toMatchObject({ status: 400, json: { error: 'unauthorized_client' } });
-    expect(answer.json.error_description).toContain(`FAPI 2.0 requires metadata ${path.trim().slice('/metadata/'.length)} of this client`);
+    expect(answer.json.error_description).toContain(
+      `metadata ${path.trim().slice('/metadata/'.length)} of this client contradicts FAPI 2.0. Set it to `,
+    );
   });
 
   test.each(refusedPaths)('%s: gets no code at the authorization endpoint', async (path) => {

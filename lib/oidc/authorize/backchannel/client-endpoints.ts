@@ -38,18 +38,21 @@ export function createClientEndpoint(
       userIdOf: (identifier) => userIdOf(parts, client, identifier),
       async accountOfIdToken(token): Promise<HintedAccount> {
         const claims = await claimsOfIdToken(provider() as never, client, token);
-        if (!claims) return { problem: 'id_token_hint is not an ID token of this client' };
+        if (!claims) return { problem: 'id_token_hint is not an ID token of this client. Send one that the client got.' };
         const oid = userIdOf(parts, client, String(claims.oid ?? claims.sub));
         return { account: oid === undefined ? undefined : await parts.directory.accounts.findByOid(oid) };
       },
       async accountOfHintToken(token, tids): Promise<HintedAccount> {
         try {
           const hint = await readHintToken(parts, client, token);
-          if (!(await useOnce(parts.artifacts, 'LoginHint', hint))) return { problem: 'login_hint_token was used before' };
+          if (!(await useOnce(parts.artifacts, 'LoginHint', hint))) return { problem: 'login_hint_token was used before. Send a new one.' };
           return { account: await accountOfHint(parts, client, hint, tids) };
         } catch (error) {
-          if (error instanceof HintTokenExpired) return { problem: 'login_hint_token has expired', isExpired: true };
-          if (error instanceof errors.InvalidRequest) return { problem: 'login_hint_token is not valid' };
+          if (error instanceof HintTokenExpired) return { problem: 'login_hint_token has expired. Send a new one.', isExpired: true };
+          if (error instanceof errors.InvalidRequest)
+            return {
+              problem: 'login_hint_token is invalid. Sign it with a key of the client or of the service, and name the service in aud.',
+            };
           throw error;
         }
       },
