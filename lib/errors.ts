@@ -271,7 +271,7 @@ export class StoreAwayError extends IdpError {
     super('store_unavailable', { store }, { cause: outageOf(deepest(cause)) });
     this.message = [
       `The ${kind} store '${store}' is unavailable, so the service does not start.`,
-      'Start the store, or fix its address or the network in between; then start the service again. [store_unavailable]',
+      'Start the store, or fix its address or the network in between, and start the service again. [store_unavailable]',
     ].join(' ');
     this.stack = `${this.name}: ${this.message}`;
   }

@@ -27,7 +27,7 @@ const rows = defineCollection({
 });
 
 const MOST = 100;
-const errors = defineErrors({ notes_full: { status: 409, description: `A person has at most ${MOST} notes.` } });
+const errors = defineErrors({ notes_full: { status: 409, description: `The person already has ${MOST} notes. Remove one first.` } });
 
 /** Returns the person of the token. A client itself has no notes. */
 function personOf(ctx: Context): NonNullable<AccessToken['account']>['person'] {

@@ -52,7 +52,7 @@ export interface ClaimsRequest extends Partial<Pick<ClaimSubject, 'client' | 'lo
  */
 export async function resolveClaims(plugin: ClaimSet, request: ClaimsRequest): Promise<Record<string, unknown>> {
   const { scopes, target = 'userinfo', apiResources = [], claimMapping = {}, logger = console } = request;
-  if (typeof scopes !== 'string') throw new TypeError("resolveClaims takes scopes as one string: 'openid hr'");
+  if (typeof scopes !== 'string') throw new TypeError("scopes is not a string. Give all scopes in one string, such as 'openid hr'.");
   const resolver = createClaimResolver([plugin], { logger, mapping: claimMapping });
   const granted = new Set(scopes.split(' ').filter((scope) => scope !== ''));
   return resolver.resolve(subjectOf(request, granted), granted, target, undefined, apiResources);

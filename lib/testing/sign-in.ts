@@ -142,7 +142,10 @@ function createBrowser(redirectUri: string) {
   async function follow(answer: Answer): Promise<Answer> {
     let current = answer;
     for (let redirects = 0; current.location && !current.location.startsWith(redirectUri); redirects += 1) {
-      if (redirects === MOST_REDIRECTS) throw new Error(`The sign-in redirects again and again, at last to ${current.location}`);
+      if (redirects === MOST_REDIRECTS)
+        throw new Error(
+          `The sign-in redirected ${MOST_REDIRECTS} times, at last to ${current.location}. Check the redirect URI of the client.`,
+        );
       current = await send(current.location);
     }
     return current;
