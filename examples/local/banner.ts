@@ -5,7 +5,7 @@ import type { Settings } from './settings.js';
  * Returns the text that the demo prints at its start.
  * @param ownProvider URL of the organisation's own provider.
  */
-export function banner({ issuer, rpOrigin, hasSaml }: Settings, ownProvider: string): string {
+export function banner({ issuer, rpOrigin, hasSaml, data }: Settings, ownProvider: string): string {
   const rows = (entries: readonly (readonly string[])[]) => {
     const widths = [0, 1].map((column) => Math.max(...entries.map((entry) => entry[column]?.length ?? 0)));
     return entries.map(([one = '', two = '', three = '']) =>
@@ -40,6 +40,9 @@ export function banner({ issuer, rpOrigin, hasSaml }: Settings, ownProvider: str
     ...rows(clients.map(({ id, secret, what }) => [id, secret ?? '', what])),
     '',
     `  Ctrl-C ends it. PORT, RP_PORT and ISSUER run it elsewhere.${hasSaml ? '' : ' npm start -- --saml adds SAML.'}`,
+    data === undefined
+      ? '  Records are lost at the end. npm start -- --data demo.db keeps them in a file (Node 22.13 or later).'
+      : `  Records are kept in ${data}, and the keys that encrypt them in ${data}.keys.json.`,
     '',
   ].join('\n');
 }

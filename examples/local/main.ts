@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { ConfigError, createIdentityProvider } from 'tenant-idp';
 import { banner } from './banner.js';
 import { createPhones } from './call-centre/phones.js';
+import { keyOptions, makeKeys, openStores, storedKeys } from './data.js';
 import { createMailbox } from './mailbox.js';
 import { openOwnProvider, ownProviderClient, serveOwnProvider } from './own-provider.js';
 import { createRelyingParty } from './relying-party.js';
@@ -20,20 +21,27 @@ async function startDemo({
   issuer,
   rpOrigin,
   hasSaml,
+  data,
 }: Settings): Promise<{ ownProvider: string; stop: () => Promise<void> }> {
   await checkPort(port, 'PORT');
   await checkPort(rpPort, 'RP_PORT');
   const mailbox = createMailbox();
   const phones = createPhones();
-  const { server: ownProvider, origin } = await openOwnProvider();
+  const stores = data === undefined ? undefined : openStores(data);
+  const stored = data === undefined ? undefined : storedKeys(data);
+  if (stored) await checkPort(stored.ownProviderPort);
+  const { server: ownProvider, origin, port: ownProviderPort } = await openOwnProvider(stored?.ownProviderPort);
   await serveOwnProvider(ownProvider, origin, issuer);
   const saml = hasSaml ? await createSaml(issuer, rpOrigin) : undefined;
+  const keyed = data === undefined ? undefined : keyOptions(stored ?? makeKeys(data, ownProviderPort));
   const idp = await createIdentityProvider({
     issuer,
+    ...stores,
+    ...keyed,
     // Browsers send a cookie to every port of localhost, so demos on two ports would sign each other out.
-    cookies: { prefix: `demo-${port}-` },
+    cookies: { prefix: `demo-${port}-`, ...keyed?.cookies },
     seed: createSeed(rpOrigin, { issuer: origin, ...ownProviderClient }, saml?.registrations),
-    ...(saml && { extensions: saml.extensions, subjectSalt: saml.subjectSalt }),
+    ...(saml && { extensions: saml.extensions, subjectSalt: keyed?.subjectSalt ?? saml.subjectSalt }),
     // The full cost would protect nothing, because the demo prints its passwords.
     passwords: { scryptCost: 2 ** 10 },
     mail: { send: mailbox.keep },

@@ -17,11 +17,12 @@ const employees = [
   { sub: 'viktor', givenName: 'Viktor', familyName: 'Vik', email: 'viktor@vandelay.test' },
 ];
 
-/** Listens on a free port. {@link serveOwnProvider} answers there. */
-export async function openOwnProvider(): Promise<{ readonly server: Server; readonly origin: string }> {
+/** Listens on the port, or on a free port for 0. {@link serveOwnProvider} answers there. */
+export async function openOwnProvider(wanted = 0): Promise<{ readonly server: Server; readonly port: number; readonly origin: string }> {
   const server = createServer();
-  await once(server.listen(0), 'listening');
-  return { server, origin: `http://localhost:${(server.address() as AddressInfo).port}` };
+  await once(server.listen(wanted), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { server, port, origin: `http://localhost:${port}` };
 }
 
 /** @param issuer of the identity provider, whose connection has the id of the organisation. */

@@ -1,6 +1,7 @@
 /** Settings of the demo: PORT, RP_PORT and ISSUER of the environment, and its arguments. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { parseArgs } from 'node:util';
 import { canParseUrl } from 'tenant-idp/extension';
 
 export interface Settings {
@@ -11,6 +12,8 @@ export interface Settings {
   readonly rpOrigin: string;
   /** `--saml`: adds the SAML identity provider, and a service provider at the relying party. */
   readonly hasSaml: boolean;
+  /** `--data <file>`: file of the records. If absent, records are lost when the demo ends. */
+  readonly data?: string;
 }
 
 /** An error that the person who starts the demo can correct. */
@@ -18,8 +21,7 @@ export class SettingsError extends Error {}
 
 /** @throws SettingsError that names the variable or the argument. */
 export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): Settings {
-  const unknown = args.find((arg) => arg !== '--saml');
-  if (unknown !== undefined) throw new SettingsError(`${unknown} means nothing to the demo: it knows --saml, as in npm start -- --saml.`);
+  const { hasSaml, ...data } = readArguments(args);
   const port = portOf(env, 'PORT', 3000);
   const rpPort = portOf(env, 'RP_PORT', 3001);
   if (port === rpPort)
@@ -28,7 +30,20 @@ export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): S
   if (!/^https?:\/\/./.test(issuer) || !canParseUrl(issuer)) {
     throw new SettingsError(`ISSUER is ${JSON.stringify(issuer)}: it has to be an http or https URL, such as http://localhost:3000.`);
   }
-  return { port, rpPort, issuer, rpOrigin: `http://localhost:${rpPort}`, hasSaml: args.includes('--saml') };
+  return { port, rpPort, issuer, rpOrigin: `http://localhost:${rpPort}`, hasSaml, ...data };
+}
+
+function readArguments(args: readonly string[]): Pick<Settings, 'hasSaml' | 'data'> {
+  let parsed: { readonly saml?: boolean; readonly data?: string };
+  try {
+    parsed = parseArgs({ args: [...args], options: { saml: { type: 'boolean' }, data: { type: 'string' } } }).values;
+  } catch (error) {
+    const known = 'The demo knows --saml and --data <file>, as in npm start -- --saml.';
+    throw new SettingsError(`${(error as Error).message.split('. ')[0]}. ${known}`);
+  }
+  const { saml = false, data } = parsed;
+  if (data === '') throw new SettingsError('--data needs the name of a file, as in npm start -- --data demo.db.');
+  return { hasSaml: saml, ...(data !== undefined && { data }) };
 }
 
 function portOf(env: NodeJS.ProcessEnv, variable: string, otherwise: number): number {
@@ -38,15 +53,20 @@ function portOf(env: NodeJS.ProcessEnv, variable: string, otherwise: number): nu
   throw new SettingsError(`${variable} is ${JSON.stringify(text)}: it has to be a port, a number from 1 to 65535.`);
 }
 
-/** @throws SettingsError if another program listens on the port, or if the demo may not listen on the port. */
-export async function checkPort(port: number, variable: 'PORT' | 'RP_PORT'): Promise<void> {
+/**
+ * @param variable that sets the port. The port of the organisation's own provider is chosen once and kept with the keys.
+ * @throws SettingsError if another program listens on the port, or if the demo may not listen on the port.
+ */
+export async function checkPort(port: number, variable?: 'PORT' | 'RP_PORT'): Promise<void> {
   const server = createServer();
   try {
     await once(server.listen(port), 'listening');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const why = code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${code})`;
-    throw new SettingsError(`Port ${port} ${why}: set ${variable} to another one, such as ${variable}=${port + 100} npm start.`);
+    const advice =
+      variable === undefined ? 'end that program' : `set ${variable} to another one, such as ${variable}=${port + 100} npm start`;
+    throw new SettingsError(`Port ${port} ${why}: ${advice}.`);
   }
   server.close();
   await once(server, 'close');

@@ -1,0 +1,49 @@
+/** `--data <file>`: the demo keeps its records in a file, and its keys in a second file beside it. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { type IdentityProviderOptions, IdpError } from 'tenant-idp';
+import { sqliteArtifacts, sqliteDirectory } from 'tenant-idp/adapters/sqlite';
+import { SettingsError } from './settings.js';
+
+/** Values that the demo needs again after a restart. The records are encrypted with these keys. */
+export interface Keys {
+  readonly encryption: string;
+  readonly cookies: string;
+  readonly subjectSalt: string;
+  /** Port of the organisation's own provider, whose address is part of the identities of its users. */
+  readonly ownProviderPort: number;
+}
+
+const secret = () => randomBytes(32).toString('base64url');
+
+const keysPath = (file: string): string => `${file}.keys.json`;
+
+/**
+ * Returns the keys of an earlier start; undefined if there was none.
+ * @throws SettingsError if only the records are there, because they are encrypted
+ */
+export function storedKeys(file: string): Keys | undefined {
+  const path = keysPath(file);
+  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as Keys;
+  if (!existsSync(file)) return undefined;
+  throw new SettingsError(`${path} is missing, and the records in ${file} are encrypted with its keys: put it back, or remove ${file}.`);
+}
+
+export function makeKeys(file: string, ownProviderPort: number): Keys {
+  const keys: Keys = { encryption: secret(), cookies: secret(), subjectSalt: secret(), ownProviderPort };
+  writeFileSync(keysPath(file), `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  return keys;
+}
+
+/** @throws SettingsError on a Node.js without SQLite */
+export function openStores(file: string): Pick<IdentityProviderOptions, 'artifacts' | 'directory'> {
+  try {
+    return { artifacts: sqliteArtifacts({ file }), directory: sqliteDirectory({ file }) };
+  } catch (error) {
+    if (!(error instanceof IdpError)) throw error;
+    throw new SettingsError(`--data ${file}: ${error.message} ${JSON.stringify(error.details)}`);
+  }
+}
+
+export const keyOptions = ({ encryption, cookies, subjectSalt }: Keys) =>
+  ({ keys: { encryption: [encryption] }, cookies: { keys: [cookies] }, subjectSalt }) satisfies Partial<IdentityProviderOptions>;
