@@ -1,7 +1,8 @@
-/** Several nodes behind one port, over Redis and MongoDB: npm run start:production. `worker.ts` serves. */
+/** Several nodes behind one port: npm run start:production. `worker.ts` serves. */
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { isFirstStart, writeEnvFile } from './env-file.js';
 import { readSettings, type Settings, SettingsError } from './settings.js';
 
 /** Milliseconds until a new process replaces one that ended. */
@@ -51,10 +52,17 @@ async function run({ issuer, host, port, processes }: Settings): Promise<void> {
     return;
   }
   await Promise.all(Array.from({ length: processes - 1 }, start));
-  if (!ending) console.log(`${processes} processes serve ${issuer} on ${host}:${port}. SIGTERM or Ctrl-C ends them.`);
+  if (!ending)
+    console.log(
+      `${processes === 1 ? 'One process serves' : `${processes} processes serve`} ${issuer} on ${host}:${port}. SIGTERM or Ctrl-C ends them.`,
+    );
 }
 
 try {
+  if (isFirstStart()) {
+    writeEnvFile('.env');
+    console.log('.env has new keys. Keep it as safe as the file of the records: each is of no use without the other.');
+  }
   await run(readSettings());
 } catch (error) {
   console.error(error instanceof SettingsError ? error.message : error);

@@ -1,11 +1,8 @@
-/** The identity provider of one process, over Redis and MongoDB. */
-import { Cluster, Redis } from 'ioredis';
-import { MongoClient } from 'mongodb';
+/** The identity provider of one process, over the stores of the settings. */
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
-import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
-import { redisArtifacts, redisClusterOptions, redisOptions } from 'tenant-idp/adapters/redis';
 import { createSeed } from './seed.js';
 import type { Settings } from './settings.js';
+import { openStores } from './stores.js';
 
 export interface Service {
   readonly idp: IdentityProvider;
@@ -14,17 +11,12 @@ export interface Service {
 }
 
 export async function openService(settings: Settings): Promise<Service> {
-  const redis = openRedis(settings);
-  const mongo = new MongoClient(settings.mongoUrl, mongoOptions);
-  const closeClients = () => {
-    redis.disconnect();
-    return mongo.close();
-  };
+  const { artifacts, directory, close } = await openStores(settings);
   try {
     const idp = await createIdentityProvider({
       issuer: settings.issuer,
-      artifacts: redisArtifacts({ client: redis, prefix: settings.redisPrefix }),
-      directory: mongoDirectory({ db: mongo.db() }),
+      artifacts,
+      directory,
       seed: createSeed(settings),
       keys: { encryption: settings.encryptionKeys },
       cookies: { keys: settings.cookieKeys },
@@ -35,25 +27,11 @@ export async function openService(settings: Settings): Promise<Service> {
       idp,
       async close() {
         await idp.close();
-        await closeClients();
+        await close();
       },
     };
   } catch (error) {
-    await closeClients();
+    await close();
     throw error;
   }
-}
-
-function openRedis({ redis }: Settings): Redis | Cluster {
-  const client = 'url' in redis ? new Redis(redis.url, redisOptions) : new Cluster([...redis.clusterUrls], redisClusterOptions);
-  // Logs the failure once, because each attempt to reconnect fails in the same way.
-  let said = '';
-  client.on('ready', () => {
-    said = '';
-  });
-  client.on('error', ({ message }: Error) => {
-    if (message !== said) console.warn(`Redis: ${message}`);
-    said = message;
-  });
-  return client;
 }

@@ -1,5 +1,6 @@
 /** Settings of the service, its stores and secrets: from the environment, or from a file `.env` in the working folder. */
 import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 export interface Settings {
   readonly issuer: string;
@@ -9,12 +10,12 @@ export interface Settings {
   readonly processes: number;
   /** Number of proxies in front of the service, each of which adds an entry to X-Forwarded-For. */
   readonly proxies: number;
+  /** The store of the directory, and of the artifacts unless `redis` is there. */
+  readonly database: Database;
   /** URL of one server, or URLs of the nodes of a Cluster. */
-  readonly redis: { readonly url: string } | { readonly clusterUrls: readonly string[] };
+  readonly redis?: { readonly url: string } | { readonly clusterUrls: readonly string[] };
   /** Prefix of all keys in Redis. */
   readonly redisPrefix: string;
-  /** URL of MongoDB, with the name of the database. */
-  readonly mongoUrl: string;
   /** Encryption keys, newest first, like all lists of keys. */
   readonly encryptionKeys: readonly string[];
   readonly cookieKeys: readonly string[];
@@ -25,33 +26,40 @@ export interface Settings {
   readonly adminSecret?: string;
 }
 
+/** A database by its kind, and its URL or the name of its file. */
+export interface Database {
+  readonly kind: 'postgres' | 'mongodb' | 'file';
+  readonly location: string;
+}
+
 /** An error that the operator who starts the service can correct. */
 export class SettingsError extends Error {}
 
-const required = ['ISSUER', 'MONGODB_URL', 'IDP_KEY', 'COOKIE_KEY', 'SUBJECT_SALT', 'WEB_SECRET', 'WEB_REDIRECT_URI'] as const;
+const required = ['ISSUER', 'DATABASE_URL', 'IDP_KEY', 'COOKIE_KEY', 'SUBJECT_SALT', 'WEB_SECRET', 'WEB_REDIRECT_URI'] as const;
 
 /** @throws SettingsError with the names of all missing variables, or the name of an invalid variable. */
 export function readSettings(): Settings {
   // The file adds variables that the environment lacks.
   if (existsSync('.env')) process.loadEnvFile('.env');
   const { env } = process;
-  const missing = [...required.filter((name) => !env[name]), ...(env.REDIS_URL || env.REDIS_CLUSTER_URLS ? [] : ['REDIS_URL'])];
+  const missing = required.filter((name) => !env[name]);
   if (missing.length > 0) {
     throw new SettingsError(
       `Not set: ${missing.join(', ')}. node dist/examples/production/make-env.js makes a file .env that has them all.`,
     );
   }
   const given = (name: string): string => env[name] ?? '';
+  const database = databaseOf(given('DATABASE_URL'));
   return {
     issuer: given('ISSUER'),
     host: env.HOST || '127.0.0.1',
     port: numberOf('PORT', 3000, 1, 65_535),
-    processes: numberOf('PROCESSES', 2, 1, 1_000),
+    processes: processesOf(database),
     // The service speaks http. With an https issuer, there is a proxy that ends TLS.
     proxies: numberOf('TRUST_PROXY', given('ISSUER').startsWith('https:') ? 1 : 0, 0, 10),
-    redis: env.REDIS_CLUSTER_URLS ? { clusterUrls: env.REDIS_CLUSTER_URLS.split(',') } : { url: given('REDIS_URL') },
+    database,
+    ...redisOf(env),
     redisPrefix: env.REDIS_PREFIX || 'idp:',
-    mongoUrl: mongoUrlOf(given('MONGODB_URL')),
     encryptionKeys: given('IDP_KEY').split(','),
     cookieKeys: given('COOKIE_KEY').split(','),
     subjectSalt: given('SUBJECT_SALT'),
@@ -67,11 +75,28 @@ function numberOf(name: string, otherwise: number, least: number, most: number):
   throw new SettingsError(`${name} is ${JSON.stringify(text)}: it has to be a number from ${least} to ${most}.`);
 }
 
-/**
- * Returns the URL. If the URL has no name of a database, the driver would use the database `test`. Errors do not repeat the URL, because the URL may hold a
- * password.
- */
-function mongoUrlOf(url: string): string {
-  if (/^mongodb(\+srv)?:\/\/[^/]+\/[^/?]+/.test(url)) return url;
-  throw new SettingsError('MONGODB_URL has to name a database: mongodb://localhost:27017/idp');
+function redisOf({ REDIS_URL: url, REDIS_CLUSTER_URLS: urls }: NodeJS.ProcessEnv): Pick<Settings, 'redis'> {
+  if (urls) return { redis: { clusterUrls: urls.split(',') } };
+  return url ? { redis: { url } } : {};
 }
+
+/** Returns the number of processes. Only one process can use the file of a database. */
+function processesOf({ kind }: Database): number {
+  if (kind !== 'file') return numberOf('PROCESSES', 2, 1, 1_000);
+  const processes = numberOf('PROCESSES', 1, 1, 1_000);
+  if (processes === 1) return 1;
+  throw new SettingsError(`PROCESSES is ${processes}, and one process alone can use a file: set it to 1, or DATABASE_URL to a server.`);
+}
+
+/** Returns the database of a URL. Errors do not repeat the URL, because the URL may hold a password. */
+export function databaseOf(url: string): Database {
+  if (/^postgres(ql)?:/.test(url)) return { kind: 'postgres', location: url };
+  if (url.startsWith('file:')) return { kind: 'file', location: fileOfUrl(url) };
+  // If the URL has no name of a database, the driver would use the database `test`.
+  if (/^mongodb(\+srv)?:\/\/[^/]+\/[^/?]+/.test(url)) return { kind: 'mongodb', location: url };
+  if (/^mongodb/.test(url)) throw new SettingsError('The URL of MongoDB has to name a database: mongodb://localhost:27017/idp');
+  throw new SettingsError('The URL of the database has to begin with postgres://, mongodb:// or file:, such as file:./idp.db');
+}
+
+/** Returns the path of a file URL. A path after `file:` without slashes is relative to the working folder, as in `file:./idp.db`. */
+export const fileOfUrl = (url: string): string => (url.startsWith('file:///') ? fileURLToPath(url) : url.slice('file:'.length));

@@ -1,15 +1,15 @@
-/** Issue 5.6: the example over Redis and MongoDB, in production: two processes behind one port, as the servers' owner would run them. */
+/** Issues 5.6 and 44.3: the example over Redis and MongoDB, and over PostgreSQL, in production: two processes behind one port, as the servers' owner would run them. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { MongoClient } from 'mongodb';
 import { withServer } from '../servers/when.js';
 import { Agent, type Answer, authorizeUrl, basic, createPkce, type Json, signIn } from '../support/client/agent.js';
 import type { Sending } from '../support/client/send.js';
 import { freePort, type RunningExample, runExample, startExample } from '../support/service/example.js';
+import { databaseUrl, dropDatabase, makeDatabase } from '../support/stores/places.js';
 import { startTcpProxy, type TcpProxy } from '../support/stores/tcp-proxy.js';
 import { until } from '../support/time/until.js';
 
@@ -40,18 +40,19 @@ describe('the production example', () => {
   test('does not start without its settings: it names them, and the command that makes them', async () => {
     const { code, stdout, stderr } = await runExample('production', {
       IDP_KEY: 'x'.repeat(43),
-      REDIS_URL: '',
-      MONGODB_URL: '',
+      DATABASE_URL: '',
       ISSUER: '',
     });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    for (const name of ['REDIS_URL', 'MONGODB_URL', 'ISSUER']) expect(stderr).toContain(name);
+    for (const name of ['DATABASE_URL', 'ISSUER']) expect(stderr).toContain(name);
     expect(stderr).not.toContain('IDP_KEY');
     expect(stderr).toContain('dist/examples/production/make-env.js');
   });
 
   test.each([
-    [{ MONGODB_URL: 'mongodb://user:secret@localhost:27017/' }, /^MONGODB_URL has to name a database.*\n$/],
+    [{ DATABASE_URL: 'mongodb://user:secret@localhost:27017/' }, /^The URL of MongoDB has to name a database.*\n$/],
+    [{ DATABASE_URL: 'mysql://user:secret@localhost/idp' }, /^The URL of the database has to begin with postgres:.*\n$/],
+    [{ DATABASE_URL: 'file:./idp.db', PROCESSES: '2' }, /^PROCESSES is 2, and one process alone can use a file: .*\n$/],
     [{ PORT: 'http' }, /^PORT is "http": .*\n$/],
   ])('does not start with %j: one line says why, and no secret', async (env, line) => {
     const { code, stderr } = await runExample('production', { ...(await madeEnv()), ...env });
@@ -69,7 +70,8 @@ describe('the production example', () => {
     expect(await readFile(file, 'utf8')).toBe('IDP_KEY=mine');
   });
 
-  withServer('REDIS_URL', (redisUrl) => withServer('MONGODB_URL', (mongoUrl) => serving(redisUrl, mongoUrl)));
+  withServer('REDIS_URL', (redis) => withServer('MONGODB_URL', (database) => serving({ redis, database })));
+  withServer('POSTGRES_URL', (database) => serving({ database }));
 });
 
 /** The settings that the example makes for itself. */
@@ -80,28 +82,35 @@ async function madeEnv(): Promise<Record<string, string>> {
   return parseEnv(await readFile(file, 'utf8')) as Record<string, string>;
 }
 
-function serving(redisUrl: string, mongoUrl: string): void {
+interface Servers {
+  /** If absent, the database has the artifacts too. */
+  readonly redis?: string;
+  readonly database: string;
+}
+
+function serving(servers: Servers): void {
   const space = `production-${randomUUID()}`;
-  const database = new URL(mongoUrl);
-  database.pathname = space;
+  const database = new URL(databaseUrl(servers.database, space));
   let network: TcpProxy;
   let origin: string;
   let env: Record<string, string>;
   let example: RunningExample;
 
   beforeAll(async () => {
-    const [port, redis] = [await freePort(), new URL(redisUrl)];
+    const port = await freePort();
     origin = `http://127.0.0.1:${port}`;
-    network = await startTcpProxy({ host: redis.hostname, port: Number(redis.port) });
-    redis.host = `127.0.0.1:${network.port}`;
+    await makeDatabase(servers.database, space);
+    const artifacts = servers.redis === undefined ? database : new URL(servers.redis);
+    network = await startTcpProxy({ host: artifacts.hostname, port: Number(artifacts.port) });
+    artifacts.host = `127.0.0.1:${network.port}`;
     env = {
       ...(await madeEnv()),
       NODE_ENV: 'production',
       ISSUER: issuer,
       PORT: `${port}`,
-      REDIS_URL: redis.href,
+      ...(servers.redis !== undefined && { REDIS_URL: artifacts.href }),
       REDIS_PREFIX: `${space}:`,
-      MONGODB_URL: database.href,
+      DATABASE_URL: database.href,
       WEB_REDIRECT_URI: redirectUri,
     };
     example = await startExample('production', env);
@@ -111,9 +120,7 @@ function serving(redisUrl: string, mongoUrl: string): void {
   afterAll(async () => {
     await example?.stop();
     await network?.close();
-    const client = new MongoClient(mongoUrl);
-    await client.db(space).dropDatabase();
-    await client.close();
+    await dropDatabase(servers.database, space);
   });
 
   /** What a load balancer learns: whether it is ready. */
@@ -208,7 +215,10 @@ function serving(redisUrl: string, mongoUrl: string): void {
     expect(await health()).toMatchObject({ status: 200, json: { status: 'up', artifacts: 'up', directory: 'up' } });
     await network.refuse();
     await until(health, ({ status }) => status === 503);
-    expect(await health()).toMatchObject({ status: 503, json: { status: 'down', artifacts: 'down', directory: 'up' } });
+    expect(await health()).toMatchObject({
+      status: 503,
+      json: { status: 'down', artifacts: 'down', directory: servers.redis === undefined ? 'down' : 'up' },
+    });
     expect((await fetch(`${origin}/livez`, { headers: { connection: 'close' } })).status).toBe(200);
     await network.pass();
     await until(health, ({ status }) => status === 200);
@@ -224,8 +234,10 @@ function serving(redisUrl: string, mongoUrl: string): void {
 
   test.each([
     [{ ISSUER: 'http://login.example.test' }, /issuer: expected an https URL, such as '[^']+' \(in production\)/],
-    [{ REDIS_URL: 'redis://127.0.0.1:1' }, /ECONNREFUSED[\s\S]*'redis' is unavailable.*\[store_unavailable\]/],
-  ])('does not start in production with %j', async (wrong, why) => {
+    servers.redis === undefined
+      ? [{ DATABASE_URL: 'postgres://127.0.0.1:1/idp' }, /'postgres' is unavailable.*\[store_unavailable\].*ECONNREFUSED/]
+      : [{ REDIS_URL: 'redis://127.0.0.1:1' }, /ECONNREFUSED[\s\S]*'redis' is unavailable.*\[store_unavailable\]/],
+  ] as const)('does not start in production with %j', async (wrong, why) => {
     expect(await runExample('production', { ...env, ...wrong })).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(why) });
   });
 }

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { resolve } from 'node:path';
 import { MARK } from '../../servers/reaper.js';
 
 export interface RunningExample {
@@ -33,14 +34,19 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** @param name a folder of `examples`, for its `main`, or one of its programs: `production/make-env`. */
+/**
+ * @param name a folder of `examples`, for its `main`, or one of its programs: `production/make-env`.
+ * @param cwd working folder. @default the repository
+ */
 function run(
   name: string,
   env: Record<string, string>,
   args: readonly string[] = [],
+  cwd = '.',
 ): { child: ChildProcess; output: { stdout: string; stderr: string } } {
   const program = name.includes('/') ? name : `${name}/main`;
-  const child = spawn(process.execPath, [`dist/examples/${program}.js`, ...args], {
+  const child = spawn(process.execPath, [resolve(`dist/examples/${program}.js`), ...args], {
+    cwd,
     env: { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.NODE_OPTIONS ?? '', [MARK]: process.env[MARK], ...env },
     stdio: 'pipe',
   });
@@ -54,8 +60,13 @@ function run(
 }
 
 /** Starts an example; it has said what it says, and serves, when this resolves. */
-export async function startExample(name: string, env: Record<string, string>, args: readonly string[] = []): Promise<RunningExample> {
-  const { child, output } = run(name, env, args);
+export async function startExample(
+  name: string,
+  env: Record<string, string>,
+  args: readonly string[] = [],
+  cwd?: string,
+): Promise<RunningExample> {
+  const { child, output } = run(name, env, args, cwd);
   const ended = once(child, 'close').then(([code]) => code as number | null);
   const spoke = child.stdout ? once(child.stdout, 'data').then(() => 'spoke') : undefined;
   if ((await Promise.race([spoke, ended])) !== 'spoke') throw new Error(`${name} ended: ${output.stderr}`);
@@ -91,11 +102,13 @@ interface RunOptions {
   readonly args?: readonly string[];
   /** Text for its standard input. */
   readonly input?: string;
+  /** Working folder. @default the repository */
+  readonly cwd?: string;
 }
 
 /** Runs an example that ends by itself. */
-export async function runExample(name: string, env: Record<string, string>, { args, input = '' }: RunOptions = {}) {
-  const { child, output } = run(name, env, args);
+export async function runExample(name: string, env: Record<string, string>, { args, input = '', cwd }: RunOptions = {}) {
+  const { child, output } = run(name, env, args, cwd);
   child.stdin?.on('error', () => {}).end(input); // it may end before it reads
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, ...output };

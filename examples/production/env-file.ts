@@ -1,0 +1,45 @@
+/** The file with the settings and secrets of the service. Only its owner can read the file. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import { fileOfUrl } from './settings.js';
+
+const secret = () => randomBytes(32).toString('base64url');
+
+const textOf = (
+  databaseUrl: string,
+): string => `# Where the service is, and its stores. Also: HOST, PORT, PROCESSES, TRUST_PROXY (how many proxies are in front), REDIS_PREFIX, and
+# REDIS_CLUSTER_URLS, with commas, instead of REDIS_URL
+ISSUER=http://localhost:3000
+# postgres://, mongodb:// with the name of a database, or file: for one process without a server
+DATABASE_URL=${databaseUrl}
+# Sessions, grants and tokens are kept in Redis instead of the database
+#REDIS_URL=redis://localhost:6379
+
+# The application that people sign in to
+WEB_REDIRECT_URI=http://localhost:3001/callback
+WEB_SECRET=${secret()}
+
+# The client that administers all tenants, by dist/examples/production/admin.js
+ADMIN_SECRET=${secret()}
+
+# The same on all nodes, and not in the stores or their backups: who has these keys is the identity provider
+# To replace one, put the new one and a comma before it
+IDP_KEY=${secret()}
+COOKIE_KEY=${secret()}
+# Never to be replaced: pairwise subject identifiers are made from it
+SUBJECT_SALT=${secret()}
+`;
+
+/**
+ * Creates the file, with new keys.
+ * @throws Error if the file exists, because data that was encrypted under lost keys cannot be decrypted
+ */
+export function writeEnvFile(file: string): void {
+  writeFileSync(file, textOf(process.env.DATABASE_URL || 'postgres://localhost:5432/idp'), { mode: 0o600, flag: 'wx' });
+}
+
+/** Returns whether a service over a file starts for the first time: no keys are set, and nothing is encrypted yet. */
+export function isFirstStart(): boolean {
+  const { DATABASE_URL: url = '', IDP_KEY, COOKIE_KEY, SUBJECT_SALT } = process.env;
+  return url.startsWith('file:') && !IDP_KEY && !COOKIE_KEY && !SUBJECT_SALT && !existsSync('.env') && !existsSync(fileOfUrl(url));
+}
