@@ -145,9 +145,9 @@ export class Registry {
 
   async #fill(stored: StoredIndex): Promise<void> {
     const entries = this.#database.prepare(
-      `delete from idp_entries where index_id = ?1 and (key, id) in (select key, id from idp_entries where index_id = ?1 limit ${PAGE * 10})`,
+      `delete from idp_entries where index_id = ? and (key, id) in (select key, id from idp_entries where index_id = ? limit ${PAGE * 10})`,
     );
-    while (Number(this.#database.inTransaction(() => entries.run(stored.id)).changes) > 0) await nextTurn();
+    while (Number(this.#database.inTransaction(() => entries.run(stored.id, stored.id)).changes) > 0) await nextTurn();
     try {
       for (let after: string | undefined = ''; after !== undefined; await nextTurn()) {
         const from: string = after;
