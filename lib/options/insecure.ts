@@ -27,39 +27,39 @@ const insecureDefaults: readonly InsecureDefault[] = [
   {
     path: ['artifacts'],
     expected: 'a durable store in place of the one in memory (in production)',
-    loss: 'sessions, grants and tokens are in memory and will be lost',
+    loss: 'sessions, grants and tokens are in memory, and a restart loses them',
     isInUse: isEphemeral,
   },
   {
     path: ['directory'],
     expected: 'a durable store in place of the one in memory (in production)',
-    loss: 'tenants, persons and clients are in memory and will be lost',
+    loss: 'tenants, persons and clients are in memory, and a restart loses them',
     isInUse: isEphemeral,
   },
   {
     path: ['keys', 'signing'],
     expected:
       'private signing keys as JWKs, or a durable directory with keys.encryption for the keys that the service creates (in production)',
-    loss: 'signing keys were made now and cannot be kept, so tokens will not verify after a restart',
+    loss: 'the signing keys are temporary, so tokens do not verify after a restart',
     isInUse: (keys, options) =>
       isMissing(keys) && (isEphemeral(valueAt(options, ['directory'])) || isMissing(valueAt(options, ['keys', 'encryption']))),
   },
   {
     path: ['keys', 'encryption'],
     expected: 'one or more secrets of at least 32 characters, such as the output of openssl rand -base64 32 (in production)',
-    loss: 'the encryption key was made now, so what it encrypts will be unreadable after a restart',
+    loss: 'the encryption key is temporary, so encrypted values are unreadable after a restart',
     isInUse: isMissing,
   },
   {
     path: ['cookies', 'keys'],
     expected: 'one or more secrets of at least 32 characters, such as the output of openssl rand -base64 32 (in production)',
-    loss: 'the cookie key was made now, so browsers will be signed out by a restart',
+    loss: 'the cookie key is temporary, so a restart signs browsers out',
     isInUse: isMissing,
   },
 ];
 
 /** A salt that was created at the start. Production works without a salt, so a created salt is not an insecure default. */
-const madeSalt = { path: ['subjectSalt'], loss: 'the salt was made now, so pairwise identifiers will change with a restart' } as const;
+const madeSalt = { path: ['subjectSalt'], loss: 'the salt is temporary, so a restart changes pairwise identifiers' } as const;
 
 /** Returns everything in the options that production must not run with. The options may also have other problems. */
 export function findInsecureOptions(input: unknown): readonly ConfigProblem[] {
