@@ -64,7 +64,10 @@ export class Sweep {
     return Number(answer?.removed);
   }
 
-  /** Takes or renews the lease, and removes a batch in the same statement. Skips rows that a call holds, so that a sweep waits for no call. */
+  /**
+   * Takes or renews the lease, and removes a batch in the same statement. Skips rows that a call holds, so that a sweep waits for no call. An array of keys
+   * leads to the index, whatever the planner thinks of the number of rows.
+   */
   #statement(table: string, key: string, end: string): string {
     const { names } = this.#database;
     const at = names.at(table);
@@ -74,7 +77,7 @@ export class Sweep {
         select ${key} from ${at} where ${end} <= (select now from moment) and (select true from taken)
         order by ${end} limit ${BATCH} for update skip locked
       ),
-      removed as (delete from ${at} t using expired where t.${key} = expired.${key} returning true)
+      removed as (delete from ${at} where ${key} = any(array(select ${key} from expired)) returning true)
       select (select count(*) from removed)::text as removed from moment`;
   }
 }
