@@ -4,12 +4,12 @@
  * Reads and writes of the rows of one collection. `entries` returns the entries of a row, `registry` has the indexes that all nodes share, and `statements` the
  * SQL. `directory` has the collections.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { IdpError } from '../../../lib/errors.js';
 import type { Collection, Page, Range, Row, Unsaved, Where } from '../../../lib/store/directory-store.js';
 import { orderedText } from '../../sql/ordered-text.js';
 import { rowOfText, textOfRow } from '../../sql/row-text.js';
 import type { Call, Connection } from '../connection.js';
+import { Attempts } from './attempts.js';
 import type { Entry } from './entries.js';
 import { RangeReader } from './range-reader.js';
 import { columnsOf, type IndexRegistry, type Known } from './registry.js';
@@ -33,6 +33,7 @@ export class Rows<R extends Row> implements Collection<R> {
   readonly #connection: Connection;
   readonly #registry: IndexRegistry;
   readonly #sql: Statements;
+  readonly #attempts = new Attempts();
   #known: Known;
 
   constructor({ name, connection, registry, sql }: RowsOptions, known: Known) {
@@ -88,7 +89,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
   async put(row: Unsaved<R>): Promise<R> {
     return this.#connection.run((call) =>
-      repeat(async () => {
+      this.#attempts.repeat(row.id, async () => {
         const current = await this.#read(call, row.id);
         return current === undefined ? this.#insert(call, row) : this.#replace(call, row, current);
       }),
@@ -97,7 +98,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
   async update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
     const updated = await this.#connection.run((call) =>
-      repeat(async () => {
+      this.#attempts.repeat(id, async () => {
         const current = await this.#read(call, id);
         if (current === undefined) return null;
         const row = rowOf<R>(current);
@@ -112,7 +113,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
   async remove(id: string, version?: number): Promise<boolean> {
     return this.#connection.run((call) =>
-      repeat(async () => {
+      this.#attempts.repeat(id, async () => {
         const current = await this.#read(call, id);
         if (current === undefined || (version !== undefined && Number(current.version) !== version)) return false;
         const isRemoved = await this.#write(call, async (known) => {
@@ -221,14 +222,5 @@ function isOwn(row: Row, content: string): boolean {
     return textOfRow(row) === content;
   } catch {
     return false;
-  }
-}
-
-/** Repeats an attempt that lost to a concurrent write, after a random time, so that two writers of one row do not collide repeatedly. */
-async function repeat<T>(attempt: () => Promise<T | undefined>): Promise<T> {
-  for (;;) {
-    const result = await attempt();
-    if (result !== undefined) return result;
-    await sleep(Math.random() * 10);
   }
 }

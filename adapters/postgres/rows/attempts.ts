@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Maximum milliseconds between two attempts, of a random time, so that two nodes that write one row do not collide repeatedly. */
+const PAUSE_MS = 10;
+
+/**
+ * Attempts to write rows on condition of their version. Calls of this node whose first attempt lost to a concurrent write go one after the other for each row.
+ * Otherwise each write of a row that many calls write would make the attempts of all other calls fail.
+ */
+export class Attempts {
+  /** The last call that waits for its turn, by id. Never rejects. */
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** Repeats an attempt until it has a result. */
+  async repeat<T>(id: string, attempt: () => Promise<T | undefined>): Promise<T> {
+    const first = await attempt();
+    if (first !== undefined) return first;
+    const turn = (this.#last.get(id) ?? Promise.resolve()).then(() => repeated(attempt));
+    const settled = turn.catch(() => {});
+    this.#last.set(id, settled);
+    try {
+      return await turn;
+    } finally {
+      if (this.#last.get(id) === settled) this.#last.delete(id);
+    }
+  }
+}
+
+async function repeated<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const result = await attempt();
+    if (result !== undefined) return result;
+    await sleep(Math.random() * PAUSE_MS);
+  }
+}
