@@ -4,18 +4,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const PAUSE_MS = 10;
 
 /**
- * Attempts to write rows on condition of their version. Calls of this node whose first attempt lost to a concurrent write go one after the other for each row.
- * Otherwise each write of a row that many calls write would make the attempts of all other calls fail.
+ * Attempts to write rows on condition of their version. The calls of this node for one row go one after the other. Otherwise each write of a row that many calls
+ * write would make the attempts of all other calls fail.
  */
 export class Attempts {
-  /** The last call that waits for its turn, by id. Never rejects. */
+  /** The last call for each id. Never rejects. */
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** Repeats an attempt until it has a result. */
   async repeat<T>(id: string, attempt: () => Promise<T | undefined>): Promise<T> {
-    const first = await attempt();
-    if (first !== undefined) return first;
-    const turn = (this.#last.get(id) ?? Promise.resolve()).then(() => repeated(attempt));
+    const before = this.#last.get(id);
+    const turn = before === undefined ? repeated(attempt) : before.then(() => repeated(attempt));
     const settled = turn.catch(() => {});
     this.#last.set(id, settled);
     try {

@@ -62,10 +62,8 @@ export function statementsOf(names: TableNames) {
   const added = (at: number) => `added as (insert into ${entries} as e (index_id, key, id, is_unique, whole)
     select i, k, w.id, u, h from written w, unnest($${at}::int[], $${at + 1}::text[], $${at + 2}::boolean[], $${at + 3}::text[]) as g(i, k, u, h)
     order by i, k on conflict (index_id, key, id) do update set whole = excluded.whole where e.whole is distinct from excluded.whole)`;
-  const removed = (
-    at: number,
-  ) => `removed as (delete from ${entries} e using written w, unnest($${at}::int[], $${at + 1}::text[]) as g(i, k)
-    where e.index_id = g.i and e.key = g.k and e.id = w.id)`;
+  const removed = (at: number) => `removed as (delete from ${entries} e using written, unnest($${at}::int[], $${at + 1}::text[]) as g(i, k)
+    where e.index_id = g.i and e.key = g.k and e.id = $4)`;
   const outcome = `select exists (select 1 from known)::text as known, exists (select 1 from written)::text as written from bound`;
   const unchanged = 'r.collection = $2 and r.id = $4 and r.version = $5::int and r.filled = $6::int';
 

@@ -184,7 +184,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
       return { recorder, sent };
     };
 
-    test('every read is an index scan, in the order of the index, and one statement', async () => {
+    test('every read is one index scan, in the order of the index, and a write finds each entry in the index', async () => {
       const prefix = postgres.prefix();
       const { recorder, sent } = recording(postgres.pool);
       const members = await opened(prefix, recorder);
@@ -220,6 +220,14 @@ withPostgres('POSTGRES_URL', (postgres) => {
         expect([name, Math.max(0, ...removed)]).toEqual([name, 0]);
         const [, buffers = ''] = /"Shared Hit Blocks":(\d+)/.exec(plan) ?? [];
         expect([name, Number(buffers) < 300]).toEqual([name, true]);
+      }
+      await members.update('m1', (row) => ({ ...row, tid: 'other' }));
+      await members.remove('m4');
+      for (const { text, values } of sent.filter((statement) => statement.text.includes('delete from'))) {
+        const plan = JSON.stringify(await query(`explain (format json) ${text}`, values));
+        expect(plan).not.toMatch(/Seq Scan|Hash/);
+        const conditions = [...plan.matchAll(/"Alias":"e"[^{}]*"Index Cond":"([^"]*)"/g)].map(([, condition]) => condition);
+        expect(conditions).toEqual([expect.stringMatching(/index_id = .*key = .*id = /)]);
       }
     });
 
