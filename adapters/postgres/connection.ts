@@ -14,13 +14,13 @@ import { ignoreErrorEvents, type PostgresClient, type PostgresPool } from './poo
 const DEADLINE_MS = 1200;
 /** Maximum milliseconds that one attempt waits for a lock. Shorter than `deadlock_timeout` of the server, so that a retry may still succeed. */
 const LOCK_MS = 500;
-/** Milliseconds between the end of a wait for a lock and the deadline of the call. */
-const MARGIN_MS = 100;
+/** Milliseconds between the last instant at which a statement may write and the deadline of its call. A statement takes some of them to reach the server. */
+const MARGIN_MS = 200;
 /** Maximum milliseconds between two attempts. */
 const PAUSE_MS = 20;
 
-/** Errors of statements that wrote nothing and may succeed when they are sent again. @see PostgreSQL, Appendix A */
-const retriable = new Set(['40001', '40P01', '55P03']);
+/** Errors of statements that wrote nothing and may succeed when they are sent again. 22012 is of {@link IN_TIME}. @see PostgreSQL, Appendix A */
+const retriable = new Set(['40001', '40P01', '55P03', '22012']);
 const UNIQUE_VIOLATION = '23505';
 /** Classes and codes of errors after which the connection is closed: the server ends, demotes, or has no resources. */
 const broken = /^(08|53|57P|58|XX)|^25006$/;
@@ -35,6 +35,12 @@ export type Answer = Readonly<Record<string, string | null>>;
  */
 export const BOUND =
   "bound as materialized (select set_config('lock_timeout', $1::text, true) where clock_timestamp() < now() + $1::text::interval)";
+
+/**
+ * A column of the last part of a statement that writes. A division by zero undoes everything if the waits for locks took too long in sum. Otherwise the statement
+ * could write after its caller was refused. The last part reads from every part that writes, so that all waits are over before.
+ */
+export const IN_TIME = '(1 / case when clock_timestamp() < now() + $1::text::interval then 1 else 0 end)::text as in_time';
 
 /** Statements that together end within one deadline. A statement is a transaction of its own. They are sent one after the other. */
 export interface Call {
@@ -146,8 +152,11 @@ class RunningCall implements Call {
     }
   }
 
+  /** @throws Error if a write would not be done in time. */
   #lockTimeout(): string {
-    return `${Math.max(1, Math.min(LOCK_MS, Math.round(this.#left()) - MARGIN_MS))}ms`;
+    const left = Math.round(this.#left()) - MARGIN_MS;
+    if (left <= 0) throw new Error('PostgreSQL did not answer in time for a write.');
+    return `${Math.min(LOCK_MS, left)}ms`;
   }
 
   /** A connection that is free only after the deadline is given back unused. */
@@ -159,13 +168,16 @@ class RunningCall implements Call {
       isOut = false;
     };
     this.#abandon = () => release(true);
+    let isSent = false;
     try {
-      const { rows } = await client.query(text, [...valuesOf()]);
+      const values = [...valuesOf()];
+      isSent = true;
+      const { rows } = await client.query(text, values);
       release(false);
       return rows as readonly A[];
     } catch (error) {
       const code = codeOf(error);
-      release(code === undefined || broken.test(code));
+      release(isSent && (code === undefined || broken.test(code)));
       throw bare(error);
     } finally {
       this.#abandon = undefined;

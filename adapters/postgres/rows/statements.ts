@@ -1,4 +1,4 @@
-import { BOUND } from '../connection.js';
+import { BOUND, IN_TIME } from '../connection.js';
 import { CHURN, type Table, type TableNames } from '../tables.js';
 
 /** Tables of the directory. */
@@ -61,10 +61,12 @@ export function statementsOf(names: TableNames) {
     known as materialized (select 1 from bound where (select coalesce(max(id), 0) from ${indexes} where collection = $2) = $3::int)`;
   const added = (at: number) => `added as (insert into ${entries} as e (index_id, key, id, is_unique, whole)
     select i, k, w.id, u, h from written w, unnest($${at}::int[], $${at + 1}::text[], $${at + 2}::boolean[], $${at + 3}::text[]) as g(i, k, u, h)
-    order by i, k on conflict (index_id, key, id) do update set whole = excluded.whole where e.whole is distinct from excluded.whole)`;
+    order by i, k on conflict (index_id, key, id) do update set whole = excluded.whole where e.whole is distinct from excluded.whole returning 1)`;
   const removed = (at: number) => `removed as (delete from ${entries} e using written, unnest($${at}::int[], $${at + 1}::text[]) as g(i, k)
-    where e.index_id = g.i and e.key = g.k and e.id = $4)`;
-  const outcome = `select exists (select 1 from known)::text as known, exists (select 1 from written)::text as written from bound`;
+    where e.index_id = g.i and e.key = g.k and e.id = $4 returning 1)`;
+  const outcomeOf = (last: 'added' | 'removed') =>
+    `select exists (select 1 from known)::text as known, (rows > 0)::text as written, ${IN_TIME}
+    from bound, (select count(*) as rows from written) w, (select count(*) from ${last}) waited`;
   const unchanged = 'r.collection = $2 and r.id = $4 and r.version = $5::int and r.filled = $6::int';
 
   return {
@@ -88,10 +90,10 @@ export function statementsOf(names: TableNames) {
         order by ${wholeKey} ${order}, e.id ${order} limit $8::int`;
     },
     insert: `${known}, written as (insert into ${rows} (collection, id, version, filled, content) select $2, $4, 1, $3::int, $5 from known
-      on conflict (collection, id) do nothing returning id), ${added(6)} ${outcome}`,
+      on conflict (collection, id) do nothing returning id), ${added(6)} ${outcomeOf('added')}`,
     replace: `${known}, written as (update ${rows} r set version = r.version + 1, filled = $3::int, content = $7 from known where ${unchanged} returning r.id),
-      ${removed(8)}, ${added(10)} ${outcome}`,
-    remove: `${known}, written as (delete from ${rows} r using known where ${unchanged} returning r.id), ${removed(7)} ${outcome}`,
+      ${removed(8)}, ${added(10)} ${outcomeOf('added')}`,
+    remove: `${known}, written as (delete from ${rows} r using known where ${unchanged} returning r.id), ${removed(7)} ${outcomeOf('removed')}`,
     /** Entries of a row in these indexes. Reads all entries of the indexes. */
     keysOfRow: `select index_id::text as index, key from ${entries} where index_id = any($1::int[]) and id = $2`,
 

@@ -59,12 +59,12 @@ withPostgres('POSTGRES_URL', (postgres) => {
   describe('a pool of one connection', () => {
     test('serves parallel calls of every kind, because no call waits for a second connection', async () => {
       const members = await directoryOver(one);
-      const ids = Array.from({ length: 40 }, (_, index) => `one-${index}`);
+      const ids = Array.from({ length: 8 }, (_, index) => `one-${index}`);
       await Promise.all(ids.map((id) => members.insert({ id, name: id })));
       await Promise.all(
         ids.flatMap((id) => [members.update(id, (row) => ({ ...row, name: `${id}!` })), members.get(id), members.put({ id: `${id}p` })]),
       );
-      expect((await Promise.all(ids.map((id) => members.find({ byName: [`${id}!`] })))).flat()).toHaveLength(40);
+      expect((await Promise.all(ids.map((id) => members.find({ byName: [`${id}!`] })))).flat()).toHaveLength(8);
       expect((await Promise.all(ids.map((id) => members.remove(id)))).every(Boolean)).toBe(true);
     });
 
@@ -72,7 +72,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
       const members = await directoryOver(one);
       const busy = await one.connect();
       const { outcome, time } = await timed(members.insert({ id: 'queued' }));
-      expect(outcome).toMatch(/did not answer within 1200 ms/);
+      expect(outcome).toMatch(/PostgreSQL did not answer/);
       expect(time).toBeLessThan(IN_TIME);
       busy.release();
       await sleep(LATER_MS);
@@ -91,7 +91,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
       await whileLocked(lock(row), async () => {
         const call = members.update('locked', (current) => ({ ...current, name: 'late' }));
         const { outcome, time } = await timed(call);
-        expect(outcome).toMatch(/did not answer within 1200 ms/);
+        expect(outcome).toMatch(/PostgreSQL did not answer/);
         expect(time).toBeLessThan(IN_TIME);
       });
       await sleep(LATER_MS);
@@ -159,7 +159,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
     test('a deadlock without end ends at the deadline', async () => {
       const { pool } = failing(...Array.from({ length: 10_000 }, () => sqlError('40P01')));
       const { outcome, time } = await timed(new Connection(pool).write(`with ${BOUND} select`));
-      expect(outcome).toMatch(/did not answer within 1200 ms/);
+      expect(outcome).toMatch(/PostgreSQL did not answer/);
       expect(time).toBeLessThan(IN_TIME);
     });
 
