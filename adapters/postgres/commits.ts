@@ -3,13 +3,11 @@ import { IdpError } from '../../lib/errors.js';
 import type { ArtifactStore, ArtifactWrite, CommitResult, Put } from '../../lib/store/artifact-store.js';
 import { storableText } from '../sql/storable-text.js';
 import { arrayText, NOW } from './artifact-row.js';
-import { BOUND, type Call, codeOf } from './connection.js';
+import { BOUND, type Call, IN_TIME } from './connection.js';
 import type { Database } from './database.js';
 
 /** Maximum milliseconds between two attempts of a commit. */
 const PAUSE_MS = 10;
-/** SQLSTATE by which a statement undoes itself. @see PostgreSQL, Appendix A, division_by_zero */
-const TOO_LATE = '22012';
 
 /**
  * Returns the statement that makes all writes or none, and answers the place of the first write whose condition does not hold:
@@ -18,7 +16,6 @@ const TOO_LATE = '22012';
  * - `judged` compares each record with the condition of its write, by one instant after the last wait.
  * - `made` inserts the records that did not exist. If one of them was inserted concurrently, the primary key refuses it and nothing is written.
  * - `changed` updates the records that exist, which waits for nothing, because they are locked.
- * - A division by zero undoes everything if the waits took too long in sum. Otherwise the statement could write after its caller was refused.
  */
 const statementFor = (artifacts: string): string => `with ${BOUND},
   given as materialized (
@@ -66,7 +63,7 @@ const statementFor = (artifacts: string): string => `with ${BOUND},
       account = j.account, link_names = j.link_names::text[], link_keys = j.link_keys::text[], is_removed = j.condition = 'remove'
     from judged j, verdict where lost is null and not j.is_new and a.key = j.key
   )
-  select lost::text as lost, (1 / case when clock_timestamp() < now() + $1::text::interval then 1 else 0 end)::text as in_time
+  select lost::text as lost, ${IN_TIME}
   from verdict, (select count(*) from made) as waited`;
 
 const done: CommitResult = { ok: true };
@@ -84,16 +81,15 @@ export function createCommits({ connection, names }: Database): Pick<ArtifactSto
   };
 }
 
-/** Sends the statement until it is not undone. @returns the place of the write that lost, from 1; null if all writes are made */
+/** Sends the statement until no record appears while it runs. @returns the place of the write that lost, from 1; null if all writes are made */
 async function attempts(call: Call, statement: string, values: readonly unknown[]): Promise<string | null> {
   for (;;) {
     try {
       const [answer] = await call.write<{ readonly lost: string | null }>(statement, values);
       return answer!.lost;
     } catch (error) {
-      // A record appeared that did not exist when the statement began, or the statement waited too long for such records.
-      const isUndone = (error instanceof IdpError && error.code === 'conflict') || codeOf(error) === TOO_LATE;
-      if (!isUndone) throw error;
+      // A record appeared that did not exist when the statement began.
+      if (!(error instanceof IdpError && error.code === 'conflict')) throw error;
     }
     await sleep(Math.random() * PAUSE_MS);
   }

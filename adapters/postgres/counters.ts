@@ -1,6 +1,6 @@
 import type { ArtifactStore, Counter } from '../../lib/store/artifact-store.js';
 import { NOW } from './artifact-row.js';
-import { BOUND } from './connection.js';
+import { BOUND, IN_TIME } from './connection.js';
 import type { Database } from './database.js';
 import { CHURN, type Table } from './tables.js';
 
@@ -27,13 +27,13 @@ export function createCounters({ connection, names }: Database): Pick<ArtifactSt
     on conflict (key) do update set
       hits = case when ${isRunning} then c.hits else 0 end + excluded.hits,
       ends_at = case when ${isRunning} then c.ends_at else excluded.ends_at end
-    returning hits::text, ends_at::text`;
+    returning hits::text, ends_at::text, ${IN_TIME}`;
   const giveBack = `with ${BOUND}, ${moment},
     counted as (
       update ${counters} c set hits = greatest(0, c.hits + $3::text::bigint) from moment where c.key = $2::text and c.ends_at > moment.now
       returning c.hits, c.ends_at
     )
-    select coalesce(hits, 0)::text as hits, coalesce(ends_at, now)::text as ends_at from moment left join counted on true`;
+    select coalesce(hits, 0)::text as hits, coalesce(ends_at, now)::text as ends_at, ${IN_TIME} from moment left join counted on true`;
   const look = `with moment as materialized (select ${NOW} as now)
     select coalesce(hits, 0)::text as hits, coalesce(ends_at, now)::text as ends_at
     from moment left join ${counters} on key = $1::text and ends_at > now`;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import { storableText } from '../sql/storable-text.js';
 import { NOW } from './artifact-row.js';
-import { BOUND } from './connection.js';
+import { BOUND, IN_TIME } from './connection.js';
 import type { Database } from './database.js';
 import { CHURN, type Table } from './tables.js';
 
@@ -34,10 +34,10 @@ export function createLeases({ connection, names }: Database): Pick<ArtifactStor
   const leases = names.at('leases');
   const begin = `with ${BOUND}, moment as materialized (select ${NOW} as now from bound)`;
   const take = `${begin}, ${takenLease(leases, '$2::text', '$3::text', '$4::text::bigint')}
-    select (select count(*) from taken)::text as held from moment`;
+    select held::text as held, ${IN_TIME} from moment, (select count(*) as held from taken) as waited`;
   const giveBack = `${begin},
     ended as (delete from ${leases} l using moment where l.name = $2::text and l.holder = $3::text and l.expires_at > now returning true)
-    select (select count(*) from ended)::text as held from moment`;
+    select held::text as held, ${IN_TIME} from moment, (select count(*) as held from ended) as waited`;
 
   return {
     async lease(name, holder, ttl) {

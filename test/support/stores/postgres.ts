@@ -19,7 +19,7 @@ export const withPostgres = (variable: 'POSTGRES_URL', suite: (postgres: TestPos
   withServer(variable, (url) => suite(postgresAt(url)));
 
 /** Makes a database at the start of the suite, and drops it at its end, after the pools. */
-export function postgresAt(server: string): TestPostgres {
+function postgresAt(server: string): TestPostgres {
   const database = `idp_test_${process.pid}_${Date.now().toString(36)}`;
   const url = new URL(server);
   url.pathname = `/${database}`;
