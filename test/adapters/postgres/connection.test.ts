@@ -1,12 +1,13 @@
 /** Issue 44: how statements are sent: within the deadline, again when they lose to others, and never later. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Pool, PoolClient } from 'pg';
 import { postgresDirectory } from 'tenant-idp/adapters/postgres';
 import { BOUND, Connection } from '../../../adapters/postgres/connection.js';
 import type { PostgresClient, PostgresPool } from '../../../adapters/postgres/pool.js';
 import type { Row } from '../../../lib/store/directory-store.js';
 import { withPostgres } from '../../support/stores/postgres.js';
+import { startTcpProxy, type TcpProxy } from '../../support/stores/tcp-proxy.js';
 import { IN_TIME } from '../../support/time/in-time.js';
 
 /** Milliseconds behind the deadline, in which a late statement would show. */
@@ -51,7 +52,11 @@ withPostgres('POSTGRES_URL', (postgres) => {
   };
 
   let one: Pool;
+  let proxy: TcpProxy;
+  afterAll(() => proxy.close());
   beforeAll(async () => {
+    const { hostname, port } = new URL(postgres.url);
+    proxy = await startTcpProxy({ host: hostname, port: Number(port) });
     one = postgres.connect({ max: 1 });
     await directoryOver(postgres.pool);
   });
@@ -96,6 +101,24 @@ withPostgres('POSTGRES_URL', (postgres) => {
       });
       await sleep(LATER_MS);
       expect(await members.get('locked')).toEqual(row);
+    });
+
+    test('a write that waits for one lock after the other is not done after it is refused', async () => {
+      const members = await directoryOver(one);
+      await members.put({ id: 'twice', name: 'single' });
+      const busy = await one.connect();
+      const writing = timed(members.update('twice', (row) => ({ ...row, name: 'both' })));
+      const taken = `insert into "${prefix}entries" select id, 'both', 'other', true from "${prefix}indexes" where name = 'byName'`;
+      await Promise.all([
+        sleep(600).then(() => busy.release()),
+        whileLocked(`update ${rows} set version = version where id = 'twice'`, () => sleep(940)),
+        whileLocked(taken, () => sleep(1290)),
+      ]);
+      const { outcome, time } = await writing;
+      expect(outcome).toMatch(/PostgreSQL did not answer/);
+      expect(time).toBeLessThan(IN_TIME);
+      await sleep(LATER_MS);
+      expect(await members.get('twice')).toMatchObject({ name: 'single' });
     });
 
     test('a write that waits for a lock shortly is done', async () => {
@@ -180,11 +203,14 @@ withPostgres('POSTGRES_URL', (postgres) => {
       expect(await idsOf('acknowledged')).toEqual(['acknowledged']);
     });
 
-    test('a connection that the server ends under a statement refuses the call and leaves the process and the pool well', async () => {
-      const pool = postgres.connect({ max: 1 });
-      const own = new Connection(pool);
-      const call = own.read('select pg_terminate_backend(pg_backend_pid())::text as ended');
-      await expect(call).rejects.toMatchObject({ code: '57P01' });
+    test.each([
+      ['the server ends', async (pid: string) => void (await postgres.pool.query('select pg_terminate_backend($1)', [pid]))],
+      ['breaks', async () => proxy.cut()],
+    ])('a connection that %s under a statement refuses the call, and leaves the process and the pool well', async (_, end) => {
+      const own = new Connection(postgres.connect({ max: 1 }, `127.0.0.1:${proxy.port}`));
+      const [{ pid } = {}] = await own.read('select pg_backend_pid()::text as pid');
+      const call = own.read('select pg_sleep(1)::text as slept');
+      await Promise.all([expect(call).rejects.toThrow(/terminat/), sleep(100).then(() => end(pid as string))]);
       expect(await own.read('select 1::text as one')).toEqual([{ one: '1' }]);
     });
 
