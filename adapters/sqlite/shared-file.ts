@@ -20,11 +20,13 @@ class FileWorker {
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
   readonly ended: Promise<void>;
+  /** Whether the worker has opened the file. */
   isOpen = false;
   #error: unknown;
   #last = 0;
 
-  constructor(data: WorkerData) {
+  /** @param forget is called when the worker has ended, before its calls are rejected, so that no later call is sent to it */
+  constructor(data: WorkerData, forget: (worker: FileWorker) => void) {
     // Options of the host's process, such as modules to preload, are not meant for this thread.
     this.#worker = new Worker(new URL('./worker/worker.js', import.meta.url), {
       workerData: data,
@@ -39,6 +41,7 @@ class FileWorker {
     this.ended = new Promise((resolve) => {
       this.#worker.on('exit', () => {
         const error = this.#error instanceof Error ? this.#error : new Error(`The worker thread of the file ${data.file} ended.`);
+        forget(this);
         for (const { reject } of this.#pending.values()) reject(error);
         this.#pending.clear();
         resolve();
@@ -102,12 +105,10 @@ class SharedFile {
   }
 
   #start(): FileWorker {
-    const worker = new FileWorker({ file: this.#path, isReopened: this.#wasOpen });
-    void worker.ended.then(() => {
-      this.#wasOpen ||= worker.isOpen;
-      if (this.#worker === worker) this.#worker = undefined;
+    return new FileWorker({ file: this.#path, isReopened: this.#wasOpen }, ({ isOpen }) => {
+      this.#wasOpen ||= isOpen;
+      this.#worker = undefined;
     });
-    return worker;
   }
 }
 

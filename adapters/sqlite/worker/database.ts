@@ -30,6 +30,24 @@ export function createFile(file: string): void {
   }
 }
 
+/** The file that a path names when it is opened. */
+export class Place {
+  readonly #path: string;
+  readonly #inode: number;
+
+  /** @throws Error if there is no file */
+  constructor(path: string) {
+    this.#path = path;
+    this.#inode = statSync(path).ino;
+  }
+
+  /** @throws Error if the path names another file now. Writes to the first file would be lost, and its lock would keep no process away. */
+  check(): void {
+    if (statSync(this.#path, { throwIfNoEntry: false })?.ino === this.#inode) return;
+    throw new Error(`The file ${this.#path} was moved or removed while the service runs. Put the file back, or restart the service.`);
+  }
+}
+
 /** An error that has ended the transaction of several calls. The cause is the error of SQLite. */
 export class LostTransaction extends Error {
   constructor(cause: unknown) {
@@ -46,7 +64,7 @@ export class Database {
   readonly #savepoint: Statement;
   readonly #release: Statement;
   readonly #read: Statement;
-  readonly #inode: number;
+  readonly place: Place;
 
   /**
    * @param isReopened whether the file must have the tables of the stores
@@ -54,7 +72,7 @@ export class Database {
    */
   constructor(file: string, isReopened: boolean) {
     this.file = file;
-    this.#inode = statSync(file).ino;
+    this.place = new Place(file);
     this.#connection = connect(file);
     if (isReopened) this.#checkTables();
     this.#connection.exec(`pragma busy_timeout = ${BUSY_MS}`);
@@ -116,12 +134,6 @@ export class Database {
   /** @throws Error if the file cannot be read */
   checkReadable(): void {
     this.#read.get();
-  }
-
-  /** @throws Error if the path names another file now: its writes would be lost. */
-  checkPlace(): void {
-    if (statSync(this.file, { throwIfNoEntry: false })?.ino === this.#inode) return;
-    throw new Error(`The file ${this.file} was moved or removed while the service runs. Put the file back, or restart the service.`);
   }
 
   close(): void {

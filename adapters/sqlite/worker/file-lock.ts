@@ -1,11 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { IdpError } from '../../../lib/errors.js';
-import { createFile } from './database.js';
-import { type Connection, connect, isSqliteError, sqliteCodeOf, sqliteCodes } from './node-sqlite.js';
+import { createFile, Place } from './database.js';
+import { connect, isSqliteError, sqliteCodeOf, sqliteCodes } from './node-sqlite.js';
 
 /** Milliseconds that a start waits for another process to end. */
 const WAIT_MS = 10_000;
 const PAUSE_MS = 100;
+
+export interface FileLock {
+  readonly place: Place;
+  close(): void;
+}
 
 /**
  * Locks the file for this process: a transaction on a second file, which lasts as long as the worker. The operating system releases the lock with the
@@ -13,15 +18,16 @@ const PAUSE_MS = 100;
  * @param isStopped ends the wait
  * @throws IdpError `store_unfit` while another process has the lock
  */
-export async function lockFile(file: string, isStopped: () => boolean): Promise<Connection> {
+export async function lockFile(file: string, isStopped: () => boolean): Promise<FileLock> {
   const path = `${file}-lock`;
   createFile(path);
+  const place = new Place(path);
   const lock = connect(path);
   for (const end = performance.now() + WAIT_MS; ; ) {
     try {
       // The file stays empty, so its transaction needs no journal on the disk.
       lock.exec('pragma journal_mode = memory; begin exclusive');
-      return lock;
+      return { place, close: () => lock.close() };
     } catch (error) {
       if (!isSqliteError(error) || sqliteCodeOf(error) !== sqliteCodes.busy) throw error;
     }

@@ -30,7 +30,7 @@ create table if not exists idp_entries (
 ) strict, without rowid`;
 
 /** Rows, or entries, in one transaction while an index is filled, so that calls in between are not delayed for long. */
-const PAGE = 200;
+const PAGE = 500;
 
 /** An index that the file has, with or without all its entries. */
 export interface StoredIndex {
@@ -101,7 +101,7 @@ export class Registry {
   add(stored: StoredIndex, key: string, id: string): void {
     if (stored.index.isUnique) {
       for (const { id: owner } of this.#owners.all(stored.id, key, id)) {
-        if (this.#hasKey(stored, key, owner as string)) throw new IdpError('conflict', { collection: stored.collection });
+        if (this.#hasKey(stored, key, owner as string)) throw new IdpError('conflict');
         // Another program has changed or removed the row of this entry.
         this.delete(stored, key, owner as string);
       }
@@ -154,8 +154,9 @@ export class Registry {
         after = this.#database.inTransaction(() => this.#fillPage(stored, from));
       }
     } catch (error) {
-      if (IdpError.is(error, 'conflict')) this.#forget(stored);
-      throw error;
+      if (!IdpError.is(error, 'conflict')) throw error;
+      this.#forget(stored);
+      throw new IdpError('conflict', { collection: stored.collection });
     }
     stored.isComplete = true;
   }

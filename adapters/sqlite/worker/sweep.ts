@@ -46,7 +46,6 @@ export class Sweep {
       isFull = this.#remove(Date.now());
     } catch {}
     this.#timer = setTimeout(() => this.#run(), isFull ? SOON_MS : EVERY_MS);
-    this.#database.checkPlace();
   }
 
   /** @returns whether there may be more expired rows. */

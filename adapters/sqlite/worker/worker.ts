@@ -6,8 +6,7 @@ import { Batches } from './batches.js';
 import { CountersAndLeases } from './counters.js';
 import { createFile, Database } from './database.js';
 import { failureOf, notReopened, unfit } from './failures.js';
-import { lockFile } from './file-lock.js';
-import type { Connection } from './node-sqlite.js';
+import { type FileLock, lockFile } from './file-lock.js';
 import { Registry } from './registry.js';
 import { RowTable } from './row-table.js';
 import { Sweep } from './sweep.js';
@@ -15,16 +14,20 @@ import { Sweep } from './sweep.js';
 /** Pages of the log from which this thread completes a checkpoint itself. Otherwise a log under constant load would never begin again. */
 const LONG_LOG = 4000;
 
+/** Milliseconds between two checks whether the file and its lock are in their places. */
+const PLACE_CHECK_MS = 1000;
+
 /** An open file. */
 class OpenFile {
   readonly database: Database;
   readonly batches: Batches;
   readonly registry: Registry;
-  readonly #lock: Connection;
+  readonly #lock: FileLock;
   readonly #sweep: Sweep;
   readonly #checkpointer: Worker;
+  readonly #places: NodeJS.Timeout;
 
-  constructor({ file, isReopened }: WorkerData, lock: Connection) {
+  constructor({ file, isReopened }: WorkerData, lock: FileLock) {
     this.#lock = lock;
     this.database = new Database(file, isReopened);
     const artifacts = new ArtifactTable(this.database);
@@ -37,10 +40,16 @@ class OpenFile {
     this.#sweep = new Sweep(this.database);
     this.#checkpointer = new Worker(new URL('./checkpointer.js', import.meta.url), { workerData: file, execArgv: [] });
     this.#checkpointer.on('message', (pages: number) => pages >= LONG_LOG && this.database.checkpoint());
+    // The error ends this thread, and the calls of the stores get it.
+    this.#places = setInterval(() => {
+      this.database.place.check();
+      lock.place.check();
+    }, PLACE_CHECK_MS);
   }
 
   readonly close = async (): Promise<void> => {
     this.#sweep.stop();
+    clearInterval(this.#places);
     await this.#checkpointer.terminate();
     // The last connection copies the log into the file, and removes the log.
     this.database.close();
@@ -80,11 +89,13 @@ async function open(): Promise<void> {
     if (!isReopened) createFile(file);
     opened = new OpenFile({ file, isReopened }, await lockFile(file, () => isClosing));
   } catch (error) {
-    post({ failure: failureOf(isReopened ? notReopened(file, error) : unfit(file, error), file) });
+    const refusal = isReopened ? notReopened(file, error) : unfit(file, error);
+    post({ failure: failureOf(isClosing ? error : refusal, file) });
     process.exit();
   }
   post({ isOpen: true });
   take(waiting, opened);
+  waiting = [];
 }
 
 /** While the file is being opened, only the health is answered, because a start may wait long for another process. */
@@ -94,8 +105,10 @@ function receive(calls: readonly Call[]): void {
     take(calls, opened);
     return;
   }
-  waiting = [...waiting, ...calls.filter(({ name }) => name !== 'health')];
-  post({ answers: calls.filter(({ name }) => name === 'health').map(({ id }) => ({ id, value: undefined })) });
+  for (const call of calls) {
+    if (call.name === 'health') post({ answers: [{ id: call.id, value: undefined }] });
+    else waiting.push(call);
+  }
 }
 
 /** Runs the calls about rows and records together, then the calls about the file. */
@@ -115,7 +128,7 @@ async function serve(call: CallsOf<Service>, { database, registry, close }: Open
   try {
     if (call.name === 'open') await registry.open(...call.args);
     else if (call.name === 'health') database.checkReadable();
-    else await close().then(() => process.exit());
+    else await close().finally(() => process.exit());
     post({ answers: [{ id, value: undefined }] });
   } catch (error) {
     post({ answers: [{ id, failure: failureOf(error, file) }] });

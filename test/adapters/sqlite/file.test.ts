@@ -1,6 +1,17 @@
 /** Issue 44: the file itself: who may read it, settings, damage, a full disk, a file that cannot be written, and an older Node.js. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
@@ -163,6 +174,21 @@ withSqlite((files) => {
       renameSync(`${file}-moved`, file);
       expect((await store.read([{ key: keyOf('a') }])).size).toBe(1);
       await store.commit([put('b')]);
+    });
+
+    test('whose lock is removed while the service runs is locked again, because a second process could start', async () => {
+      const file = files.file();
+      const store = make(file);
+      await store.open();
+      rmSync(`${file}-lock`);
+      await until(async () => {
+        await store.health().catch(() => {});
+        return existsSync(`${file}-lock`);
+      });
+      await store.commit([put('a')]);
+      const other = openFile(`${file}-lock`);
+      expect(() => other.exec('begin exclusive')).toThrow('database is locked');
+      other.close();
     });
 
     test('warns of nothing, although node:sqlite is experimental', () => {
