@@ -14,8 +14,17 @@ export interface SqliteNodeTask {
 const { file, round, task } = JSON.parse(process.argv[2] ?? '') as SqliteNodeTask;
 const CALLERS = 20;
 const later = () => Date.now() + 3_600_000;
-/** Writes to the pipe before the call returns, so that a kill cannot take back what was said. */
-const say = (line: string) => void writeSync(1, `${line}\n`);
+/** Writes to the pipe before the call returns, so that a kill cannot take back what was said. A full pipe is tried again. */
+function say(line: string): void {
+  for (let isWritten = false; !isWritten; ) {
+    try {
+      writeSync(1, `${line}\n`);
+      isWritten = true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    }
+  }
+}
 
 const artifacts = sqliteArtifacts({ file });
 const directory = sqliteDirectory({ file });
