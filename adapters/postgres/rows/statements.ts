@@ -56,7 +56,8 @@ export function statementsOf(names: TableNames) {
     `select e.id, r.version::text as version, r.content${columns} from ${entries} e
       cross join lateral (select version, content from ${rows} where collection = $1 and id = e.id limit 1) r where e.index_id = $2::int`;
   const wholeKey = 'coalesce(e.whole, e.key)';
-  // Only while nobody registers an index, which locks this table, does the statement begin; then `known` sees all that is registered.
+  // `held` locks no row. PostgreSQL takes the lock of its table before the snapshot of the statement, and a registration excludes this lock. So `known` sees every
+  // index that is registered when the statement begins, and a registration waits until the statement ends.
   const known = `with ${BOUND}, held as (select 1 from ${indexes} where false for key share),
     known as materialized (select 1 from bound where (select coalesce(max(id), 0) from ${indexes} where collection = $2) = $3::int)`;
   const added = (at: number) => `added as (insert into ${entries} as e (index_id, key, id, is_unique, whole)
