@@ -1,12 +1,14 @@
 import { Redis } from 'ioredis';
-import { redisArtifacts, redisOptions } from '../adapters/redis/index.js';
+import { redisOptions } from '../adapters/redis/index.js';
 import type { RedisServer } from '../test/support/stores/redis-server.js';
 import { rows } from './requests/rows.js';
 import { compare, comparisonCells, controlCells, fixed, formatTable, isNoisy, speedCell, TOLERANCE } from './results/comparison.js';
 import { interleave, type Slices } from './results/interleave.js';
 import { type Contestant, startContestant } from './servers/contestant.js';
 import { fill } from './servers/fill.js';
+import { startPostgresServer } from './servers/postgres-server.js';
 import { startRedisServer } from './servers/redis-server.js';
+import { artifactsAt } from './servers/stores.js';
 import { settings } from './settings.js';
 
 /** `control` is a second `few`: it shows the difference between two equal stores on this machine. */
@@ -16,25 +18,37 @@ const FEW = 1000;
 const GOAL = 0.95;
 const names = ['client credentials', 'introspection', 'refresh with rotation, ES256'];
 
-/** Measures growth. One process of this library serves three Redis servers: two with few tokens, the third with very many tokens. */
-export async function measureGrowth(): Promise<string> {
+/** A server with one store for each side, and the bytes that the records of a side take. */
+interface Databases {
+  url(store: Store): Promise<string>;
+  bytes(store: Store): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Measures growth with artifacts in Redis. */
+export const measureGrowth = (): Promise<string> => measure(inRedis());
+/** Measures growth with artifacts in PostgreSQL. */
+export const measurePostgresGrowth = async (): Promise<string> => measure(await inPostgres());
+
+/** One process of this library serves three stores: two with few tokens, the third with very many tokens. */
+async function measure(databases: Databases): Promise<string> {
   const tokens: Readonly<Record<Store, number>> = { few: FEW, many: settings.tokens, control: FEW };
   const stores = Object.keys(tokens) as Store[];
-  const servers: RedisServer[] = [];
   let ours: Contestant | undefined;
   try {
     const sizes: string[] = [];
+    const urls: string[] = [];
     for (const store of stores) {
-      const server = await startRedisServer();
-      servers.push(server);
+      const url = await databases.url(store);
+      urls.push(url);
       process.stderr.write(`storing ${tokens[store].toLocaleString('en')} tokens …\n`);
-      const bytes = await storeTokens(server.url, tokens[store]);
+      const bytes = await storeTokens(url, tokens[store], () => databases.bytes(store));
       if (store === 'many')
         sizes.push(`${tokens.many.toLocaleString('en')} tokens take ${Math.round(bytes / tokens.many)} bytes each, with their grants.`);
     }
     ours = await startContestant({
       module: 'ours',
-      env: { NODE_ENV: 'development', BENCH_REDIS: servers.map(({ url }) => url).join(' ') },
+      env: { NODE_ENV: 'development', BENCH_STORES: JSON.stringify(urls.map((artifacts) => ({ artifacts }))) },
       profile: settings.profile,
     });
     const { issuers, cpuTime } = ours;
@@ -46,23 +60,52 @@ export async function measureGrowth(): Promise<string> {
     return [formatGrowth(measurements, tokens.many), ...sizes].join('\n\n');
   } finally {
     await ours?.stop();
-    await Promise.all(servers.map((server) => server.stop()));
+    await databases.stop();
   }
 }
 
-/** @returns the bytes that Redis needs for the tokens. */
-async function storeTokens(url: string, count: number): Promise<number> {
-  const redis = new Redis(url, redisOptions);
-  const usedMemory = async (): Promise<number> => Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
-  const store = redisArtifacts({ client: redis });
+/** A Redis server for each side. */
+function inRedis(): Databases {
+  const servers = new Map<Store, RedisServer>();
+  return {
+    async url(store) {
+      const server = await startRedisServer();
+      servers.set(store, server);
+      return server.url;
+    },
+    async bytes(store) {
+      const redis = new Redis(servers.get(store)?.url ?? '', redisOptions);
+      const memory = await redis.info('memory');
+      redis.disconnect();
+      return Number(/used_memory:(\d+)/.exec(memory)?.[1]);
+    },
+    async stop() {
+      await Promise.all([...servers.values()].map((server) => server.stop()));
+    },
+  };
+}
+
+/** A database for each side. */
+async function inPostgres(): Promise<Databases> {
+  const server = await startPostgresServer();
+  return {
+    url: (store) => server.database(store),
+    bytes: async (store) => Number((await server.query(store, 'select pg_database_size(current_database()) as size'))[0]?.size),
+    stop: () => server.stop(),
+  };
+}
+
+/** @returns the bytes that the store needs for the tokens. */
+async function storeTokens(url: string, count: number, bytes: () => Promise<number>): Promise<number> {
+  const { store, close } = artifactsAt(url);
   try {
     await store.open();
-    const before = await usedMemory();
+    const before = await bytes();
     await fill(store, count);
-    return (await usedMemory()) - before;
+    return (await bytes()) - before;
   } finally {
     await store.close();
-    redis.disconnect();
+    await close();
   }
 }
 

@@ -2,9 +2,11 @@
  * Measurements:
  * - `npm run bench`: this library and bare oidc-provider side by side.
  * - `npm run bench -- growth`: this library with a thousand and with a million tokens stored.
+ * - `npm run bench -- growth-postgres`: the same with artifacts in PostgreSQL.
  * - `npm run bench -- start-up`: costs of a process before its first answer.
  * - `npm run bench -- lists`: lists and look-ups of a tenant with a thousand and with a hundred thousand persons.
  * - `npm run bench -- sign-in`: the steps of a sign-in for which users wait.
+ * - `npm run bench -- stores`: this library and bare oidc-provider with durable directories.
  * - `npm run bench -- saml`: SAML responses, by samlify and by this library.
  * - `npm run bench -- calls`: calls from file to file in a request.
  *
@@ -19,13 +21,14 @@
  */
 
 import { measureCalls } from './calls.js';
-import { measureGrowth } from './growth.js';
+import { measureGrowth, measurePostgresGrowth } from './growth.js';
 import { measureLists } from './lists.js';
 import { measureSaml } from './saml.js';
 import { pinLoad, pinning } from './servers/cores.js';
 import { measureSideBySide } from './side-by-side.js';
 import { measureSignIns } from './sign-in.js';
 import { measureStartUp } from './start-up.js';
+import { measureStores } from './stores.js';
 
 const [, , what] = process.argv;
 // Programs that the bench started end with this process.
@@ -33,9 +36,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 pinLoad();
 const measures = {
   growth: measureGrowth,
+  'growth-postgres': measurePostgresGrowth,
   lists: measureLists,
   'start-up': measureStartUp,
   'sign-in': measureSignIns,
+  stores: measureStores,
   saml: measureSaml,
   calls: measureCalls,
 };

@@ -7,14 +7,24 @@ import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-prov
 import { api, apiScope, jwtLifetime, requestLifetime, signingKeys, staticClients, userScopes } from '../world.js';
 import { serveAsChild } from './child.js';
 import { type Chores, withChores } from './chores.js';
+import { createPlainPostgres } from './plain-postgres.js';
 import { createPlainRedisAdapters } from './plain-redis.js';
 import { createPublishedRedisAdapters } from './published-redis.js';
 
-const { BENCH_CLAIMS = '{}', BENCH_ADAPTER, BENCH_REDIS = '' } = process.env;
-const createAdapters = BENCH_ADAPTER === 'published' ? createPublishedRedisAdapters : createPlainRedisAdapters;
+const { BENCH_CLAIMS = '{}', BENCH_ADAPTER, BENCH_REDIS = '', BENCH_POSTGRES } = process.env;
 
 /** Claims that this library returns at userinfo, and the scopes that grant them. */
 const claims = JSON.parse(BENCH_CLAIMS) as { sub: string } & Record<string, unknown>;
+const inPostgres = BENCH_POSTGRES === undefined ? undefined : await createPlainPostgres(BENCH_POSTGRES, claims);
+const createAdapters = () =>
+  inPostgres?.adapters ?? (BENCH_ADAPTER === 'published' ? createPublishedRedisAdapters : createPlainRedisAdapters)(BENCH_REDIS);
+
+/** Returns the account. Without PostgreSQL, claims need no look-up. */
+async function findAccount(_ctx: unknown, accountId: string) {
+  const found = inPostgres === undefined ? claims : await inPostgres.claimsOf(accountId);
+  return found && { accountId, claims: () => found };
+}
+
 const claimsByScope = {
   openid: ['sub', 'tid', 'oid'],
   profile: ['family_name', 'given_name', 'name', 'preferred_username', 'picture'],
@@ -39,7 +49,7 @@ async function loadExistingGrant(ctx: KoaContextWithOIDC) {
 }
 
 const configuration = {
-  adapter: createAdapters(BENCH_REDIS),
+  adapter: createAdapters(),
   clients: staticClients,
   claims: claimsByScope,
   conformIdTokenClaims: false,
@@ -62,7 +72,7 @@ const configuration = {
     revocation: { enabled: true },
     rpInitiatedLogout: { enabled: true },
   },
-  findAccount: (_ctx: unknown, accountId: string) => ({ accountId, claims: () => claims }),
+  findAccount,
   interactions: { url: () => '/sign-in' },
   issueRefreshToken: (_ctx: unknown, client: { grantTypeAllowed(type: string): boolean }) => client.grantTypeAllowed('refresh_token'),
   jwks: { keys: [...signingKeys] },

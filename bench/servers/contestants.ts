@@ -30,7 +30,11 @@ export async function startContestants(
   started: (one: Contestant) => void,
 ): Promise<Contestants> {
   // The library reads NODE_ENV once, to refuse an http issuer in production. No measured work depends on NODE_ENV, in this library or in oidc-provider.
-  const ours = await startContestant({ module: 'ours', env: { NODE_ENV: 'development', BENCH_REDIS: `${redis}/0` }, profile });
+  const ours = await startContestant({
+    module: 'ours',
+    env: { NODE_ENV: 'development', BENCH_STORES: JSON.stringify([{ artifacts: `${redis}/0` }]) },
+    profile,
+  });
   started(ours);
   const contestants: Partial<Record<Side, Contestant>> = { ours };
   const claims = await claimsOf(ours);
@@ -45,7 +49,7 @@ export async function startContestants(
 }
 
 /** Returns the claims that this library returns at userinfo, so that all contestants return the same. */
-async function claimsOf({ issuer }: Contestant): Promise<string> {
+export async function claimsOf({ issuer }: Contestant): Promise<string> {
   const connection = new Connection(issuer);
   const { access_token: token } = await obtainTokens(connection, issuer, 'web-es256', userScopes);
   const { body } = await connection.get('/connect/userinfo', { authorization: `Bearer ${token}` });

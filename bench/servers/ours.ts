@@ -1,15 +1,14 @@
-/** tenant-idp with every standard claim computed from the directory, once for each given Redis. */
+/** tenant-idp with every standard claim computed from the directory, once for each given pair of stores. */
 import { setTimeout } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import { redisArtifacts, redisOptions } from '../../adapters/redis/index.js';
 import { createIdentityProvider, type IdentityProvider } from '../../lib/index.js';
 import { requestLifetime, seed, signingKeys } from '../world.js';
 import { serveAsChild } from './child.js';
 import { type Chores, callerName, withChores } from './chores.js';
+import { openStores, type StoreUrls } from './stores.js';
 
 const quiet = () => {};
 const logger = { debug: quiet, info: quiet, warn: quiet, error: console.error };
-const { BENCH_REDIS = '' } = process.env;
+const { BENCH_STORES = '[]' } = process.env;
 
 const choresOf = ({ directory, ciba, tenant }: IdentityProvider): Chores => ({
   async people(count) {
@@ -41,13 +40,12 @@ async function haveBeenTold({ eventFeed }: Pick<IdentityProvider['directory'], '
 }
 
 await serveAsChild(
-  BENCH_REDIS.split(' ').map((url) => async (issuer) => {
-    const artifacts = redisArtifacts({ client: new Redis(url, redisOptions) });
+  (JSON.parse(BENCH_STORES) as readonly StoreUrls[]).map((urls) => async (issuer) => {
     const idp = await createIdentityProvider({
       issuer,
       seed,
-      keys: { signing: signingKeys },
-      artifacts,
+      ...openStores(urls),
+      keys: { signing: signingKeys, encryption: ['not a secret, it seals records of a measurement'] },
       logger,
       lifetimes: { authenticationRequest: requestLifetime },
       limits: { authenticationRequestsPerMinute: 1_000_000 },

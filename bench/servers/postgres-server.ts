@@ -1,0 +1,34 @@
+import pg from 'pg';
+import { PostgresServer } from '../../test/support/stores/postgres-server.js';
+
+export interface BenchPostgres {
+  /** Makes a database. @returns its URL */
+  database(name: string): Promise<string>;
+  /** Runs one statement in a database by a connection of its own. */
+  query(database: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  stop(): Promise<void>;
+}
+
+/** Starts a PostgreSQL server that ends with the bench. The server writes to the disk as in production. */
+export async function startPostgresServer(): Promise<BenchPostgres> {
+  const server = await PostgresServer.start();
+  process.once('exit', () => void server.kill());
+  const urlOf = (database: string): string => Object.assign(new URL(server.url), { pathname: `/${database}` }).href;
+  const query = async (database: string, text: string) => {
+    const client = new pg.Client({ connectionString: urlOf(database) });
+    await client.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(text)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  return {
+    async database(name) {
+      await query('postgres', `create database ${name}`);
+      return urlOf(name);
+    },
+    query,
+    stop: () => server.stop(),
+  };
+}
