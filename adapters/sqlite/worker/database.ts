@@ -30,6 +30,21 @@ export function createFile(file: string): void {
   }
 }
 
+/**
+ * Refuses an empty file before SQLite opens it, because SQLite removes the log of an empty file. The log may have acknowledged writes of a file that was moved.
+ */
+function checkLog(file: string, isReopened: boolean): void {
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (statSync(file).size > 0 || (log === 0 && !isReopened)) return;
+  throw new IdpError('store_unfit', {
+    store: 'sqlite',
+    file,
+    found: 'an empty file, in the place of a file that was used before',
+    expected: 'the file that belongs to the log',
+    change: `put the file back, or remove ${file}-wal`,
+  });
+}
+
 /** The file that a path names when it is opened. */
 export class Place {
   readonly #path: string;
@@ -73,6 +88,7 @@ export class Database {
   constructor(file: string, isReopened: boolean) {
     this.file = file;
     this.place = new Place(file);
+    checkLog(file, isReopened);
     this.#connection = connect(file);
     if (isReopened) this.#checkTables();
     this.#connection.exec(`pragma busy_timeout = ${BUSY_MS}`);

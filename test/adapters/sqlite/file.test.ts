@@ -170,10 +170,20 @@ withSqlite((files) => {
         ),
       );
       writeFileSync(file, '');
-      await expect(store.read([{ key: keyOf('a') }])).rejects.toThrow('another file is in the place of the file');
+      await expect(store.read([{ key: keyOf('a') }])).rejects.toThrow(
+        /an empty file, in the place of a file that was used before: .*put the file back/,
+      );
       renameSync(`${file}-moved`, file);
       expect((await store.read([{ key: keyOf('a') }])).size).toBe(1);
       await store.commit([put('b')]);
+    });
+
+    test('that is empty beside the log of another is refused, because SQLite would remove the log', async () => {
+      const file = files.file();
+      writeFileSync(file, '');
+      writeFileSync(`${file}-wal`, 'acknowledged writes');
+      expect((await refusalOf(file)).details).toMatchObject({ change: expect.stringContaining('put the file back') });
+      expect(statSync(`${file}-wal`).size).toBe(19);
     });
 
     test('whose lock is removed while the service runs is locked again, because a second process could start', async () => {
