@@ -146,7 +146,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
     const { prefix, store } = await opened();
     started(prefix);
     const sizes: number[] = [];
-    for (let round = 0; round < 8; round += 1) {
+    for (let round = 0; round < 12; round += 1) {
       const expiresAt = Date.now() + 1000;
       for (let part = 0; part < 5; part += 1)
         await store.commit(
@@ -159,7 +159,8 @@ withPostgres('POSTGRES_URL', (postgres) => {
       const { rows } = await postgres.pool.query<{ size: string }>(`select pg_total_relation_size('${prefix}artifacts') as size`);
       sizes.push(Number(rows[0]?.size));
     }
-    expect(Math.max(...sizes.slice(4))).toBeLessThanOrEqual(1.5 * Math.max(...sizes.slice(0, 2)));
+    // A statement that runs during a vacuum keeps the rows of one round. Rows that stayed would make it six times the size.
+    expect(Math.max(...sizes.slice(-2))).toBeLessThan(4 * Math.max(...sizes.slice(0, 2)));
   });
 
   test('tables that change often are vacuumed early', async () => {
