@@ -73,7 +73,8 @@ export function createCommits({ connection, names }: Database): Pick<ArtifactSto
   const statement = statementFor(names.at('artifacts'));
   return {
     async commit(writes) {
-      if (new Set(writes.map(({ key }) => key)).size < writes.length) throw new TypeError('A key occurs twice in a commit.');
+      if (new Set(writes.map(({ key }) => key)).size < writes.length)
+        throw new TypeError('A key occurs twice in one commit. Write each key once.');
       if (writes.length === 0) return done;
       const lost = await connection.run((call) => attempts(call, statement, parametersOf(writes)));
       return lost === null ? done : { ok: false, lost: writes[Number(lost) - 1]!.key };

@@ -28,9 +28,10 @@ export class RowIndex {
   keysOf(row: object): readonly string[] {
     const values = this.#fields.map((field) => valueAt(row, field));
     if (this.#order !== undefined && Array.isArray(values.at(-1))) {
-      throw new TypeError('A row has an array in the field that orders an index.');
+      throw new TypeError('A row has an array in the field that orders an index. Write one value in this field.');
     }
-    if (values.filter(Array.isArray).length > 1) throw new TypeError('A row has more than one array among the fields of an index.');
+    if (values.filter(Array.isArray).length > 1)
+      throw new TypeError('A row has more than one array among the fields of an index. Write an array in one of these fields only.');
     const parts = values.map((value, index) => this.#partsOf(value, index));
     const combinations = parts.reduce<readonly (readonly string[])[]>(
       (keys, choices) => keys.flatMap((key) => choices.map((choice) => [...key, choice])),
@@ -42,16 +43,16 @@ export class RowIndex {
   /** Returns the key of these values. @throws TypeError unless there is one text for each field. */
   lookUp(values: readonly unknown[]): string {
     if (values.length !== this.#fields.length || !values.every((value) => typeof value === 'string')) {
-      throw new TypeError(`This index is looked up with ${this.#fields.length} strings.`);
+      throw new TypeError(`The look-up does not have ${this.#fields.length} strings. Give one for each field of the index.`);
     }
-    if ((this.#order ?? 'text') !== 'text') throw new TypeError('An index of instants or numbers is read by its order alone.');
+    if ((this.#order ?? 'text') !== 'text') throw new TypeError('An index of instants or numbers has no look-up. Read it by a range.');
     return keyOf(values.map(orderedText));
   }
 
   /** @throws TypeError for a range of another index. */
   rangeOf(range: Range): KeyRange {
     const order = this.#order;
-    if (order === undefined) throw new TypeError(`The index '${range.index}' has no order.`);
+    if (order === undefined) throw new TypeError(`The index '${range.index}' has no order. Name an index that has one.`);
     const { from, below } = boundsOf(range, this.#fields, order);
     const within = range.within.map(orderedText);
     const all = boundsOfKeys(within);

@@ -10,7 +10,8 @@ const INSTANT = '$instant';
 
 /** @throws TypeError for a value that is not plain data. */
 export function textOfRow({ version: _, ...members }: Unsaved<Row>): string {
-  if (typeof members.id !== 'string' || members.id === '') throw new TypeError('A row has a non-empty string as its id.');
+  if (typeof members.id !== 'string' || members.id === '')
+    throw new TypeError('The id of a row is empty, or not a string. Give the row a text as id.');
   return JSON.stringify(encoded(members, ''));
 }
 
@@ -47,7 +48,7 @@ function encoded(value: unknown, path: string): unknown {
       members.map(([name, member]) => [name.startsWith('$') ? `$${name}` : name, encoded(member, `${path}.${name}`)]),
     );
   }
-  throw new TypeError(`A row holds something that is not plain data at '${path.replace(/^\./, '')}'.`);
+  throw new TypeError(`A row has a value that is not plain data at '${path.replace(/^\./, '')}'. Write values of JSON, and dates.`);
 }
 
 function decoded(value: unknown): unknown {

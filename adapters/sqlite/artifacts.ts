@@ -31,7 +31,8 @@ export function sqliteArtifacts(options: SqliteOptions): ArtifactStore {
     },
 
     async commit(writes) {
-      if (new Set(writes.map(({ key }) => key)).size < writes.length) throw new TypeError('A key occurs twice in one commit.');
+      if (new Set(writes.map(({ key }) => key)).size < writes.length)
+        throw new TypeError('A key occurs twice in one commit. Write each key once.');
       return writes.length === 0 ? { ok: true } : file.call('commitArtifacts', writes);
     },
 

@@ -35,7 +35,7 @@ export function sqliteDirectory(options: SqliteOptions): DirectoryStore {
 
     collection<R extends Row>(name: string): Collection<R> {
       const rows = collections.get(name);
-      if (rows === undefined) throw new TypeError(`The collection '${name}' was not opened.`);
+      if (rows === undefined) throw new TypeError(`The collection '${name}' was not opened. Name it in open.`);
       return rows as unknown as Collection<R>;
     },
 

@@ -32,7 +32,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
   async find(where: Where, page?: Page): Promise<readonly R[]> {
     if (page !== undefined && !(Number.isInteger(page.limit) && page.limit > 0)) {
-      throw new TypeError('The limit of a page is a positive whole number.');
+      throw new TypeError('The limit of the page is not a positive whole number. Give 1 or more.');
     }
     const index = this.#lookUp(where);
     const rows: R[] = [];
@@ -47,7 +47,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
   async range(range: Range): Promise<readonly R[]> {
     const index = this.#indexes.get(range.index);
-    if (index === undefined) throw new TypeError(`'${this.#name}' has no index '${range.index}'.`);
+    if (index === undefined) throw new TypeError(`'${this.#name}' has no index '${range.index}'. Name an index that was opened.`);
     const { descending: isDescending = false, limit } = range;
     const stored = await this.#file.call('rangeOfRows', this.#name, { ...index.rangeOf(range), index: range.index, isDescending, limit });
     return stored.map((each) => rowOf<R>(each));
@@ -72,7 +72,7 @@ export class Rows<R extends Row> implements Collection<R> {
       if (current === undefined) return undefined;
       const next = change(current);
       if (next === current) return current;
-      if (next.id !== id) throw new TypeError('An update cannot change the id of a row.');
+      if (next.id !== id) throw new TypeError('An update changes the id of a row. Insert another row instead.');
       const text = textOfRow(next);
       const column = columnOf(id);
       if (await this.#file.call('replaceRow', this.#name, column, text, current.version))
@@ -91,7 +91,9 @@ export class Rows<R extends Row> implements Collection<R> {
     const [name, values] = query;
     const index = this.#indexes.get(name);
     if (index === undefined || others.length > 0) {
-      throw new TypeError(`'${this.#name}' is queried by one of its indexes: ${[...this.#indexes.keys()].join(', ')}.`);
+      throw new TypeError(
+        `The query of '${this.#name}' is not by one index of it. Query by one of ${[...this.#indexes.keys()].join(', ')}.`,
+      );
     }
     return { index: { name, key: index.lookUp(values) } };
   }
@@ -99,7 +101,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
 /** Returns the id as the column has it. */
 function columnOf(id: string): string {
-  if (typeof id !== 'string') throw new TypeError('The id of a row is a string.');
+  if (typeof id !== 'string') throw new TypeError('The id of a row is not a string. Give a text as id.');
   return orderedText(id);
 }
 

@@ -12,7 +12,7 @@ export function overwritesInUpdate(): DirectoryStore {
       if (current === undefined) return undefined;
       const next = change(current);
       if (next === current) return current;
-      if (next.id !== id) throw new TypeError('An update cannot change the id of a row.');
+      if (next.id !== id) throw new TypeError('An update changes the id of a row. Insert another row instead.');
       await turn();
       return rows.put(next);
     },

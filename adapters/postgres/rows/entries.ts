@@ -52,7 +52,7 @@ export class RegisteredIndex {
     const entries = this.#index.keysOf(row).flatMap((key) => this.#entriesOf(key));
     if (entries.length > 1 && new Set(entries.map(({ index, key }) => `${index} ${key}`)).size < entries.length) {
       throw new TypeError(
-        `A row has two values in an array that begin with the same ${LONGEST_KEY} characters, in an index with an order.`,
+        `Two values of an array in an index with an order begin with the same ${LONGEST_KEY} characters. Write values that differ earlier.`,
       );
     }
     return entries;

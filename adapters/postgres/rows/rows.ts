@@ -57,7 +57,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
   async find(where: Where, page?: Page): Promise<readonly R[]> {
     if (page !== undefined && !(Number.isInteger(page.limit) && page.limit > 0)) {
-      throw new TypeError('The limit of a page is a positive whole number.');
+      throw new TypeError('The limit of the page is not a positive whole number. Give 1 or more.');
     }
     const read = this.#lookUp(where);
     if (page !== undefined) {
@@ -76,7 +76,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
   async range(range: Range): Promise<readonly R[]> {
     const index = this.#known.indexes.get(range.index);
-    if (index === undefined) throw new TypeError(`'${this.#name}' has no index '${range.index}'.`);
+    if (index === undefined) throw new TypeError(`'${this.#name}' has no index '${range.index}'. Name an index that was opened.`);
     const reader = new RangeReader({ sql: this.#sql, collection: this.#name, index, range });
     return (await this.#connection.run((call) => reader.read(call))).map((stored) => rowOf<R>(stored));
   }
@@ -104,7 +104,7 @@ export class Rows<R extends Row> implements Collection<R> {
         const row = rowOf<R>(current);
         const next = change(row);
         if (next === row) return row;
-        if (next.id !== id) throw new TypeError('An update cannot change the id of a row.');
+        if (next.id !== id) throw new TypeError('An update changes the id of a row. Insert another row instead.');
         return this.#replace(call, next, current);
       }),
     );
@@ -185,7 +185,8 @@ export class Rows<R extends Row> implements Collection<R> {
   #stored(row: Unsaved<R>, version: number): [stored: Stored, next: R] {
     const content = textOfRow(row);
     const id = orderedText(row.id);
-    if (Buffer.byteLength(id) > LONGEST_ID) throw new TypeError(`The id of a row has at most ${LONGEST_ID} bytes.`);
+    if (Buffer.byteLength(id) > LONGEST_ID)
+      throw new TypeError(`The id of a row has more than ${LONGEST_ID} bytes. Give the row a shorter id.`);
     return [{ id, version: String(version), content }, rowOfText<R>(id, version, content)];
   }
 
@@ -195,7 +196,9 @@ export class Rows<R extends Row> implements Collection<R> {
     const [name, values] = query;
     const index = this.#known.indexes.get(name);
     if (index === undefined || others.length > 0) {
-      throw new TypeError(`'${this.#name}' is queried by one of its indexes: ${[...this.#known.indexes.keys()].join(', ')}.`);
+      throw new TypeError(
+        `The query of '${this.#name}' is not by one index of it. Query by one of ${[...this.#known.indexes.keys()].join(', ')}.`,
+      );
     }
     const { key, whole } = index.lookUp(values);
     return (call, after, limit) => {
@@ -207,7 +210,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
 /** Returns the id as its column has it. An object in place of an id is refused. */
 function columnOf(id: string): string {
-  if (typeof id !== 'string') throw new TypeError('The id of a row is a string.');
+  if (typeof id !== 'string') throw new TypeError('The id of a row is not a string. Give a text as id.');
   return orderedText(id);
 }
 

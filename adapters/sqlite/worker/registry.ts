@@ -81,7 +81,7 @@ export class Registry {
   /** @throws TypeError for an index that was not opened. */
   named(collection: string, name: string): StoredIndex {
     const stored = this.of(collection).find((index) => index.name === name);
-    if (stored === undefined) throw new TypeError(`'${collection}' has no index '${name}'.`);
+    if (stored === undefined) throw new TypeError(`'${collection}' has no index '${name}'. Name an index that was opened.`);
     return stored;
   }
 
