@@ -18,7 +18,7 @@ const categories = [
   [/^lib\/admin-client\//, 'Administration'],
   [/^lib\/store\/records\/(records|persons|organisations|clients|service-records|stored)\./, 'Records'],
   [/^lib\/directory\//, 'Services of the directory'],
-  [/^lib\/store\/|^adapters\/conformance\//, 'Stores and adapters'],
+  [/^lib\/store\/|^lib\/service\/copy-directory\.|^adapters\/conformance\//, 'Stores and adapters'],
   [/^adapters\//, 'Stores and adapters'],
   [/^extensions\/saml\//, 'SAML'],
   // Of other packages, handed on for extensions.
