@@ -59,8 +59,8 @@ export function checkOptions({ pool, schema, prefix }: PostgresOptions): void {
   if (typeof pool?.connect !== 'function') {
     problems.push({ path: 'pool', expected: "a Pool of the driver 'pg': new Pool({ ...postgresOptions, connectionString })" });
   }
-  if (schema !== undefined && !(typeof schema === 'string' && /^\w[\w$-]{0,62}$/.test(schema))) {
-    const expected = "at most 63 letters, digits, '_', '$' and '-', the first a letter, digit or '_'";
+  if (schema !== undefined && !(typeof schema === 'string' && /^\w[\w-]{0,62}$/.test(schema))) {
+    const expected = "at most 63 letters, digits, '_' and '-', the first a letter, digit or '_'";
     problems.push({ path: 'schema', expected, received: String(schema) });
   }
   if (prefix !== undefined && !(typeof prefix === 'string' && /^\w{0,32}$/.test(prefix))) {

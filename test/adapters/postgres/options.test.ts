@@ -14,7 +14,7 @@ describe('options of the PostgreSQL stores', () => {
     for (const prefix of ['a b', 'a"b', 'a.b', "a'b", 'a\0', 'ä', 'x'.repeat(33), 7 as unknown as string]) {
       expect(() => make({ pool, prefix })).toThrow(/prefix: expected/);
     }
-    for (const schema of ['', 'a"b', "a'b", '-a', 'a b', 'x'.repeat(64), 7 as unknown as string]) {
+    for (const schema of ['', 'a"b', "a'b", '-a', 'a b', 'a$make$b', 'x'.repeat(64), 7 as unknown as string]) {
       expect(() => make({ pool, schema })).toThrow(/schema: expected/);
     }
     expect(() => make({ pool, prefix: '', schema: 'login-1' })).not.toThrow();
