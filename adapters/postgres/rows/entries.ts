@@ -67,11 +67,11 @@ export class RegisteredIndex {
     return isUnique ? [ordered, { index: -index, key: digestOf(key), isUnique, whole: null }] : [ordered];
   }
 
-  /** Returns the key of the entries with these values. `whole` is set if the entries have only the beginning of the key. */
+  /** Returns the key of the entries with these values. `whole` is set if entries of other values may have the same key. */
   lookUp(values: readonly unknown[]): { readonly key: string; readonly whole: string | null } {
     const key = this.#index.lookUp(values);
-    if (!isLong(key)) return { key, whole: null };
-    return this.#isOrdered ? { key: beginningOf(key), whole: key } : { key: digestOf(key), whole: null };
+    if (this.#isOrdered) return { key: beginningOf(key), whole: mayBeShared(key) ? key : null };
+    return { key: isLong(key) ? digestOf(key) : key, whole: null };
   }
 
   /** @throws TypeError for a range of another index. */

@@ -62,7 +62,8 @@ export function statementsOf(names: TableNames) {
     known as materialized (select 1 from bound where (select coalesce(max(id), 0) from ${indexes} where collection = $2) = $3::int)`;
   const added = (at: number) => `added as (insert into ${entries} as e (index_id, key, id, is_unique, whole)
     select i, k, w.id, u, h from written w, unnest($${at}::int[], $${at + 1}::text[], $${at + 2}::boolean[], $${at + 3}::text[]) as g(i, k, u, h)
-    order by i, k on conflict (index_id, key, id) do update set whole = excluded.whole where e.whole is distinct from excluded.whole returning 1)`;
+    order by i, k on conflict (index_id, key, id)
+    do update set whole = excluded.whole, is_unique = excluded.is_unique where e.whole is distinct from excluded.whole returning 1)`;
   const removed = (at: number) => `removed as (delete from ${entries} e using written, unnest($${at}::int[], $${at + 1}::text[]) as g(i, k)
     where e.index_id = g.i and e.key = g.k and e.id = $4 returning 1)`;
   const outcomeOf = (last: 'added' | 'removed') =>
@@ -74,7 +75,7 @@ export function statementsOf(names: TableNames) {
     get: `select id, version::text as version, filled::text as filled, content from ${rows} where collection = $1 and id = $2`,
     page: `select id, version::text as version, content from ${rows} where collection = $1 and id > $2 order by id limit $3::int`,
     lookUp: `${ofEntries('')} and e.key = $3 and e.id > $4 order by e.id limit $5::int`,
-    lookUpWhole: `${ofEntries('')} and e.key = $3 and e.id > $4 and e.whole = $6 order by e.id limit $5::int`,
+    lookUpWhole: `${ofEntries('')} and e.key = $3 and e.id > $4 and ${wholeKey} = $6 order by e.id limit $5::int`,
     /**
      * Entries behind a position, up to the other end of the range. Whole keys are checked only if a bound is longer than the key of an entry. Otherwise the planner
      * would expect few entries, and sort all of the range.

@@ -76,6 +76,19 @@ withPostgres('POSTGRES_URL', (postgres) => {
       expect(await members.get(random(1000))).toBeUndefined();
     });
 
+    test('a key of the greatest stored length is no other than a longer key with this beginning', async () => {
+      const members = await opened(postgres.prefix());
+      const [exact, longer] = ['k'.repeat(400), `${'k'.repeat(400)}x`];
+      await members.insert({ id: 'a', tid: '1', name: longer });
+      expect(await members.find({ inUniqueOrder: [exact] })).toEqual([]);
+      await members.update('a', (row) => ({ ...row, name: exact }));
+      expect(await members.find({ inUniqueOrder: [exact] })).toMatchObject([{ id: 'a' }]);
+      await expect(members.insert({ id: 'b', tid: '2', name: exact })).rejects.toMatchObject({ code: 'conflict' });
+      await members.update('a', (row) => ({ ...row, name: longer }));
+      await members.insert({ id: 'b', tid: '2', name: exact });
+      expect(await members.find({ inUniqueOrder: [longer] })).toMatchObject([{ id: 'a' }]);
+    });
+
     test('ranges are in the order of the whole values, in pages of any size, up and down', async () => {
       const members = await opened(postgres.prefix());
       const begin = random(398);
