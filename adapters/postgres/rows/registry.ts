@@ -4,7 +4,7 @@ import { rowOfText } from '../../sql/row-text.js';
 import type { Call, Connection } from '../connection.js';
 import { OPEN_DEADLINE_MS } from '../tables.js';
 import { type Entry, RegisteredIndex } from './entries.js';
-import type { Statements, Versioned } from './statements.js';
+import type { Statements, Stored } from './statements.js';
 
 /** Rows whose entries one statement fills. */
 const FILL_PAGE = 500;
@@ -80,7 +80,7 @@ export class IndexRegistry {
     try {
       for (let after = ''; ; ) {
         const values = [collection, after, String(known.top), String(FILL_PAGE)];
-        const page = await this.#run((call) => call.read<Versioned>(this.#sql.unfilled, values));
+        const page = await this.#run((call) => call.read<Stored>(this.#sql.unfilled, values));
         const last = page.at(-1);
         if (last === undefined) return;
         const entries = page.flatMap((stored) => entriesOf(incomplete, stored).map((entry) => [stored.id, entry] as const));
@@ -119,7 +119,7 @@ export const columnsOf = (entries: readonly Entry[]): readonly unknown[] => [
 ];
 
 /** Returns no entries for a row that the indexes refuse. Only another program can have written such a row. */
-function entriesOf(indexes: readonly RegisteredIndex[], { id, version, content }: Versioned): readonly Entry[] {
+function entriesOf(indexes: readonly RegisteredIndex[], { id, version, content }: Stored): readonly Entry[] {
   const row = rowOfText<Row>(id, Number(version), content);
   return indexes.flatMap((index) => {
     try {

@@ -13,7 +13,7 @@ import { Attempts } from './attempts.js';
 import type { Entry } from './entries.js';
 import { RangeReader } from './range-reader.js';
 import { columnsOf, type IndexRegistry, type Known } from './registry.js';
-import type { Outcome, Statements, Stored, Versioned } from './statements.js';
+import type { Current, Outcome, Statements, Stored } from './statements.js';
 
 /** Maximum rows in one read, if all rows are requested. */
 const CHUNK = 1000;
@@ -51,7 +51,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
   async get(id: string): Promise<R | undefined> {
     const column = columnOf(id);
-    const [stored] = await this.#connection.read<Versioned>(this.#sql.get, [this.#name, column]);
+    const [stored] = await this.#connection.read<Current>(this.#sql.get, [this.#name, column]);
     return stored && rowOf(stored);
   }
 
@@ -118,15 +118,15 @@ export class Rows<R extends Row> implements Collection<R> {
         if (current === undefined || (version !== undefined && Number(current.version) !== version)) return false;
         const isRemoved = await this.#write(call, async (known) => {
           const gone = await this.#entriesBefore(call, known, current);
-          return [this.#sql.remove, [current.id, current.version, current.filled, ...keyColumnsOf(gone)]];
+          return [this.#sql.remove, [current.id, current.version, current.writer, ...keyColumnsOf(gone)]];
         });
         return isRemoved ? true : undefined;
       }),
     );
   }
 
-  async #read(call: Call, id: string): Promise<Versioned | undefined> {
-    const [stored] = await call.read<Versioned>(this.#sql.get, [this.#name, columnOf(id)]);
+  async #read(call: Call, id: string): Promise<Current | undefined> {
+    const [stored] = await call.read<Current>(this.#sql.get, [this.#name, columnOf(id)]);
     return stored;
   }
 
@@ -141,7 +141,7 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 
   /** @returns undefined if the row has another version now. */
-  async #replace(call: Call, row: Unsaved<R>, current: Versioned): Promise<R | undefined> {
+  async #replace(call: Call, row: Unsaved<R>, current: Current): Promise<R | undefined> {
     const [stored, next] = this.#stored(row, Number(current.version) + 1);
     const isWritten = await this.#write(call, async (known) => {
       const before = await this.#entriesBefore(call, known, current);
@@ -151,8 +151,8 @@ export class Rows<R extends Row> implements Collection<R> {
       const incomplete = new Set([...known.indexes.values()].flatMap(({ id, isComplete }) => (isComplete ? [] : [id, -id])));
       const gone = before.filter((entry) => !kept.has(nameOf(entry)));
       const added = after.filter((entry) => incomplete.has(entry.index) || there.get(nameOf(entry)) !== entry.whole);
-      const { id, version, filled } = current;
-      return [this.#sql.replace, [id, version, filled, stored.content, ...keyColumnsOf(gone), ...columnsOf(added)]];
+      const { id, version, writer } = current;
+      return [this.#sql.replace, [id, version, writer, stored.content, ...keyColumnsOf(gone), ...columnsOf(added)]];
     });
     return isWritten ? next : undefined;
   }
@@ -172,7 +172,7 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 
   /** Returns the entries that a stored row has. The entries of a row that another program wrote are read, because its text may not show them. */
-  async #entriesBefore(call: Call, known: Known, { id, version, content }: Versioned): Promise<readonly Entry[]> {
+  async #entriesBefore(call: Call, known: Known, { id, version, content }: Current): Promise<readonly Entry[]> {
     const row = rowOfText<R>(id, Number(version), content);
     if (isOwn(row, content)) return entriesIn(known, row);
     const indexes = [...known.indexes.values()].flatMap((index) => [String(index.id), String(-index.id)]);

@@ -5,7 +5,7 @@ import { CHURN, type Table, type TableNames } from '../tables.js';
 export const directoryTables: readonly Table[] = [
   {
     name: 'rows',
-    // The number of the last index whose entries the row has. A fill changes it, so that a write that did not know the index fails its condition.
+    // `filled` is the number of the last index whose entries the row has.
     columns: `collection text collate "C", id text collate "C", version int not null, filled int not null, content text collate "C" not null,
       primary key (collection, id)`,
     storage: CHURN,
@@ -36,8 +36,9 @@ export interface Stored {
   readonly version: string;
   readonly content: string;
 }
-export interface Versioned extends Stored {
-  readonly filled: string;
+/** A row as a write finds it. `writer` is the transaction that wrote the row, so it changes also when a row is removed and inserted again, or filled. */
+export interface Current extends Stored {
+  readonly writer: string;
 }
 export interface Found extends Stored {
   readonly key: string;
@@ -68,11 +69,11 @@ export function statementsOf(names: TableNames) {
     where e.index_id = g.i and e.key = g.k and e.id = $4 returning 1)`;
   const outcomeOf = (last: 'added' | 'removed') =>
     `select exists (select 1 from known)::text as known, (rows > 0)::text as written, ${IN_TIME}
-    from bound, (select count(*) as rows from written) w, (select count(*) from ${last}) waited`;
-  const unchanged = 'r.collection = $2 and r.id = $4 and r.version = $5::int and r.filled = $6::int';
+    from bound, (select count(*) as rows from written) w, ${waits.map((part) => `(select count(*) from ${part}) of_${part}`).join(', ')}`;
+  const unchanged = 'r.collection = $2 and r.id = $4 and r.version = $5::int and r.xmin = $6::xid';
 
   return {
-    get: `select id, version::text as version, filled::text as filled, content from ${rows} where collection = $1 and id = $2`,
+    get: `select id, version::text as version, xmin::text as writer, content from ${rows} where collection = $1 and id = $2`,
     page: `select id, version::text as version, content from ${rows} where collection = $1 and id > $2 order by id limit $3::int`,
     lookUp: `${ofEntries('')} and e.key = $3 and e.id > $4 order by e.id limit $5::int`,
     lookUpWhole: `${ofEntries('')} and e.key = $3 and e.id > $4 and ${wholeKey} = $6 order by e.id limit $5::int`,
@@ -101,7 +102,7 @@ export function statementsOf(names: TableNames) {
 
     registry: `select id::text as id, collection, name, spec, is_complete::text as complete from ${indexes} where collection = any($1::text[]) order by id`,
     /** Rows that may lack entries of the last index. */
-    unfilled: `select id, version::text as version, filled::text as filled, content from ${rows}
+    unfilled: `select id, version::text as version, content from ${rows}
       where collection = $1 and id > $2 and filled < $3::int order by id limit $4::int`,
     /** Rows that changed have all their entries, because no write after the registration lacks them. */
     fill: `with ${BOUND}, written as (update ${rows} r set filled = $3::int from bound, unnest($4::text[], $5::int[]) as g(id, version)
