@@ -11,7 +11,7 @@ const FILL_PAGE = 500;
 
 /** Indexes of a collection, as far as this node knows. */
 export interface Known {
-  /** Highest number of an index, by which a write checks that the node knows all indexes. */
+  /** Highest number of an index. By it and by the count of the indexes, a write checks that the node knows the registered indexes. */
   readonly top: number;
   readonly indexes: ReadonlyMap<string, RegisteredIndex>;
 }
@@ -101,7 +101,7 @@ export class IndexRegistry {
   /** Takes incomplete unique indexes back, so that nodes of the previous version are not held to them. */
   async #withdraw(collection: string, incomplete: readonly RegisteredIndex[]): Promise<void> {
     const ids = incomplete.filter(({ isUnique }) => isUnique).map(({ id }) => id);
-    await this.#run((call) => call.write(this.#sql.withdraw, [collection, ids.map(String), ids.map((id) => String(-id))]));
+    await this.#run((call) => call.write(this.#sql.withdraw, [collection, ids.map(String)]));
   }
 
   /** Runs a step of opening. */

@@ -165,7 +165,7 @@ export class Rows<R extends Row> implements Collection<R> {
     for (;;) {
       const known = this.#known;
       const [text, values] = await statement(known);
-      const [outcome] = await call.write<Outcome>(text, [this.#name, String(known.top), ...values]);
+      const [outcome] = await call.write<Outcome>(text, [this.#name, [String(known.top), String(known.indexes.size)], ...values]);
       if (outcome?.known === 'true') return outcome.written === 'true';
       this.#known = await this.#registry.load(call, this.#name);
     }

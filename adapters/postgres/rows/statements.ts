@@ -60,7 +60,9 @@ export function statementsOf(names: TableNames) {
   // `held` locks no row. PostgreSQL takes the lock of its table before the snapshot of the statement, and a registration excludes this lock. So `known` sees every
   // index that is registered when the statement begins, and a registration waits until the statement ends.
   const known = `with ${BOUND}, held as (select 1 from ${indexes} where false for key share),
-    known as materialized (select 1 from bound where (select coalesce(max(id), 0) from ${indexes} where collection = $2) = $3::int)`;
+    known as materialized (select 1 from bound
+      where (select array[coalesce(max(id), 0), count(*)::int] from ${indexes} where collection = $2) = $3::int[])`;
+  const top = '($3::int[])[1]';
   const added = (at: number) => `added as (insert into ${entries} as e (index_id, key, id, is_unique, whole)
     select i, k, w.id, u, h from written w, unnest($${at}::int[], $${at + 1}::text[], $${at + 2}::boolean[], $${at + 3}::text[]) as g(i, k, u, h)
     order by i, k on conflict (index_id, key, id)
@@ -92,10 +94,10 @@ export function statementsOf(names: TableNames) {
       return `${ofEntries(', e.key')} and e.key = $3 and (${wholeKey}, e.id) ${operator} ($4, $5) and ${wholeKey} >= $6 and ${wholeKey} < $7
         order by ${wholeKey} ${order}, e.id ${order} limit $8::int`;
     },
-    insert: `${known}, written as (insert into ${rows} (collection, id, version, filled, content) select $2, $4, 1, $3::int, $5 from known
+    insert: `${known}, written as (insert into ${rows} (collection, id, version, filled, content) select $2, $4, 1, ${top}, $5 from known
       on conflict (collection, id) do nothing returning id), ${added(6)} ${outcomeOf('added')}`,
-    replace: `${known}, written as (update ${rows} r set version = r.version + 1, filled = $3::int, content = $7 from known where ${unchanged} returning r.id),
-      ${removed(8)}, ${added(10)} ${outcomeOf('added')}`,
+    replace: `${known}, written as (update ${rows} r set version = r.version + 1, filled = ${top}, content = $7 from known where ${unchanged} returning r.id),
+      ${removed(8)}, ${added(10)} ${outcomeOf('removed', 'added')}`,
     remove: `${known}, written as (delete from ${rows} r using known where ${unchanged} returning r.id), ${removed(7)} ${outcomeOf('removed')}`,
     /** Entries of a row in these indexes. Reads all entries of the indexes. */
     keysOfRow: `select index_id::text as index, key from ${entries} where index_id = any($1::int[]) and id = $2`,
@@ -114,8 +116,8 @@ export function statementsOf(names: TableNames) {
     complete: `with ${BOUND}, done as (update ${indexes} i set is_complete = true from bound where i.collection = any($2::text[]) and not i.is_complete
       and not exists (select 1 from ${rows} r where r.collection = i.collection and r.filled < i.id)) select 'yes' as done from bound`,
     /** Takes back indexes that cannot be completed. */
-    withdraw: `with ${BOUND}, gone as (delete from ${indexes} i using bound where i.collection = $2 and i.id = any($3::int[]) and not i.is_complete),
-      removed as (delete from ${entries} e using bound where e.index_id = any($3::int[]) or e.index_id = any($4::int[])) select 'yes' as done from bound`,
+    withdraw: `with ${BOUND}, gone as (delete from ${indexes} i using bound where i.collection = $2 and i.id = any($3::int[]) and not i.is_complete returning i.id),
+      removed as (delete from ${entries} e using gone where e.index_id in (gone.id, -gone.id)) select 'yes' as done from bound`,
     /**
      * Registers indexes. Waits until all writes have ended that do not know them, and keeps new writes waiting meanwhile, so the wait is short. A block has no
      * parameters, so the declarations are written in hexadecimal digits.

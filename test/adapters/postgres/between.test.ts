@@ -73,4 +73,32 @@ withPostgres('POSTGRES_URL', (postgres) => {
       expect(await entriesOf(prefix)).toEqual([]);
     });
   });
+
+  describe('a unique index that is taken back', () => {
+    const withDuplicates = async () => {
+      const prefix = postgres.prefix();
+      const old = await opened(prefix, specOf({}));
+      for (const id of ['a', 'b']) await old.insert(member(id, 'same'));
+      return { prefix, old };
+    };
+
+    test('no longer holds nodes that know it, though a later index of the collection stays', async () => {
+      const { prefix, old } = await withDuplicates();
+      const pool = interrupted('set filled', () => old.insert(member('c', 'other')));
+      await expect(opened(prefix, specOf({ byName, byTenant }), pool)).rejects.toMatchObject({ code: 'conflict' });
+      for (const id of ['d', 'e']) await old.insert(member(id, 'same'));
+      expect(await old.find({})).toHaveLength(5);
+    });
+
+    test('keeps its entries when another node has completed it meanwhile', async () => {
+      const { prefix, old } = await withDuplicates();
+      const pool = interrupted('gone as (delete', async () => {
+        await old.remove('b');
+        await opened(prefix, specOf({ byName }));
+      });
+      await expect(opened(prefix, specOf({ byName }), pool)).rejects.toMatchObject({ code: 'conflict' });
+      expect(await entriesOf(prefix)).toEqual(['a t|same']);
+      await expect(old.insert(member('d', 'same'))).rejects.toMatchObject({ code: 'conflict' });
+    });
+  });
 });
