@@ -111,7 +111,7 @@ class RunningCall implements Call {
   /** Returns the milliseconds until the deadline. */
   readonly #left: () => number;
   #ended: Error | undefined;
-  #abandon: (() => void) | undefined;
+  #abandon: ((error: Error) => void) | undefined;
 
   constructor(pool: PostgresPool, left: () => number) {
     this.#pool = pool;
@@ -121,7 +121,7 @@ class RunningCall implements Call {
   /** Ends the call at its deadline. */
   end(error: Error): void {
     this.#ended = error;
-    this.#abandon?.();
+    this.#abandon?.(error);
   }
 
   read<A = Answer>(text: string, values: readonly unknown[] = []): Promise<readonly A[]> {
@@ -167,12 +167,18 @@ class RunningCall implements Call {
       if (isOut) client.release(destroy);
       isOut = false;
     };
-    this.#abandon = () => release(true);
+    // A driver may leave the statement of a closed connection without an answer.
+    const abandoned = new Promise<never>((_, reject) => {
+      this.#abandon = (error) => {
+        release(true);
+        reject(error);
+      };
+    });
     let isSent = false;
     try {
       const values = [...valuesOf()];
       isSent = true;
-      const { rows } = await client.query(text, values);
+      const { rows } = await Promise.race([client.query(text, values), abandoned]);
       release(false);
       return rows as readonly A[];
     } catch (error) {

@@ -101,4 +101,17 @@ withPostgres('POSTGRES_URL', (postgres) => {
       await expect(old.insert(member('d', 'same'))).rejects.toMatchObject({ code: 'conflict' });
     });
   });
+
+  test('a call whose statement is never answered keeps no later write of its row waiting', async () => {
+    const prefix = postgres.prefix();
+    await (await opened(prefix, specOf({ byName }))).insert(member('x', 'first'));
+    const members = await opened(
+      prefix,
+      specOf({ byName }),
+      interrupted('set version', () => new Promise(() => {})),
+    );
+    const rename = (name: string) => members.update('x', (row) => ({ ...row, name }));
+    await expect(rename('second')).rejects.toThrow(/PostgreSQL did not answer/);
+    expect((await rename('third'))?.name).toBe('third');
+  });
 });
