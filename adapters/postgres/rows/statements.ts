@@ -69,7 +69,7 @@ export function statementsOf(names: TableNames) {
     do update set whole = excluded.whole, is_unique = excluded.is_unique where e.whole is distinct from excluded.whole returning 1)`;
   const removed = (at: number) => `removed as (delete from ${entries} e using written, unnest($${at}::int[], $${at + 1}::text[]) as g(i, k)
     where e.index_id = g.i and e.key = g.k and e.id = $4 returning 1)`;
-  const outcomeOf = (last: 'added' | 'removed') =>
+  const outcomeOf = (...waits: readonly ('added' | 'removed')[]) =>
     `select exists (select 1 from known)::text as known, (rows > 0)::text as written, ${IN_TIME}
     from bound, (select count(*) as rows from written) w, ${waits.map((part) => `(select count(*) from ${part}) of_${part}`).join(', ')}`;
   const unchanged = 'r.collection = $2 and r.id = $4 and r.version = $5::int and r.xmin = $6::xid';

@@ -1,9 +1,11 @@
 /** Issue 44: rows and indexes that another node changes between two statements of a call. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { postgresDirectory } from 'tenant-idp/adapters/postgres';
 import type { PostgresPool } from '../../../adapters/postgres/pool.js';
 import type { CollectionSpec, Row } from '../../../lib/store/directory-store.js';
 import { withPostgres } from '../../support/stores/postgres.js';
+import { Holder, waitsForLocks } from '../../support/stores/postgres-holder.js';
 
 interface Member extends Row {
   readonly tid: string;
@@ -100,6 +102,27 @@ withPostgres('POSTGRES_URL', (postgres) => {
       expect(await entriesOf(prefix)).toEqual(['a t|same']);
       await expect(old.insert(member('d', 'same'))).rejects.toMatchObject({ code: 'conflict' });
     });
+  });
+
+  test('a replacement that waited for its row, and then for an entry that it removes, writes nothing after its refusal', async () => {
+    const prefix = postgres.prefix();
+    const members = await opened(prefix, specOf({ byName }));
+    await members.insert(member('x', 'first'));
+    const row = await Holder.of(postgres.pool, `select 1 from "${prefix}rows" for update`);
+    const entry = await Holder.of(postgres.pool, `select 1 from "${prefix}entries" for update`);
+    const began = performance.now();
+    const update = members.update('x', (current) => ({ ...current, name: 'second' }));
+    const refused = expect(update).rejects.toThrow(/PostgreSQL did not answer/);
+    // The first attempt gives up after 500 ms. The second attempt has the row before its deadline, and not the entry.
+    await sleep(960 - (performance.now() - began));
+    await row.end('rollback');
+    await waitsForLocks(postgres.pool);
+    await refused;
+    await sleep(100);
+    await entry.end('rollback');
+    await sleep(300);
+    expect((await members.get('x'))?.name).toBe('first');
+    expect(await entriesOf(prefix)).toEqual(['x t|first']);
   });
 
   test('a call whose statement is never answered keeps no later write of its row waiting', async () => {
