@@ -29,16 +29,16 @@ export class Batches {
   }
 
   run(calls: readonly DataCall[]): void {
+    for (let start = 0; start < calls.length; start += MAX_CALLS) this.#runSome(calls.slice(start, start + MAX_CALLS));
+  }
+
+  #runSome(calls: readonly DataCall[]): void {
     const now = threadTime();
     const awaited = calls.filter(({ at }) => now - at < PATIENCE_MS);
     const late = calls.filter(({ at }) => now - at >= PATIENCE_MS);
     if (late.length > 0) this.#post(late.map(({ id }) => ({ id, failure: { message: 'The call waited too long and was not made.' } })));
-    for (let start = 0; start < awaited.length; start += MAX_CALLS) this.#runSome(awaited.slice(start, start + MAX_CALLS));
-  }
-
-  #runSome(calls: readonly DataCall[]): void {
-    const reads = calls.filter(({ name }) => Object.hasOwn(this.#reads, name));
-    const writes = calls.filter(({ name }) => !Object.hasOwn(this.#reads, name));
+    const reads = awaited.filter(({ name }) => Object.hasOwn(this.#reads, name));
+    const writes = awaited.filter(({ name }) => !Object.hasOwn(this.#reads, name));
     if (reads.length > 0) this.#post(reads.map((call) => this.#answer(call, this.#reads)));
     if (writes.length > 0) this.#post(this.#answersOf(writes));
   }

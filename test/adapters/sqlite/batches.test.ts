@@ -37,17 +37,19 @@ function runOver(steps: { readonly commit?: () => void; readonly second?: () => 
     log.push(`answers ${given.map(({ id }) => id).join()}`);
     answers.push(...given);
   });
-  const call = (id: number, name: string, args: readonly unknown[], at = threadTime()) => ({ id, at, name, args }) as never;
-  const run = () =>
-    batches.run([
-      call(1, 'hit', ['first']),
-      call(2, 'hit', ['second']),
-      call(3, 'getRow', []),
-      call(4, 'hit', ['third']),
-      call(5, 'hit', ['late'], threadTime() - 2000),
-    ]);
+  const run = (calls: Parameters<Batches['run']>[0] = fewCalls()) => batches.run(calls);
   return { log, answers, run };
 }
+
+const call = (id: number, name: string, args: readonly unknown[], at = threadTime()) => ({ id, at, name, args }) as never;
+
+const fewCalls = () => [
+  call(1, 'hit', ['first']),
+  call(2, 'hit', ['second']),
+  call(3, 'getRow', []),
+  call(4, 'hit', ['third']),
+  call(5, 'hit', ['late'], threadTime() - 2000),
+];
 
 describe('calls that wait together', () => {
   test('reads are answered first, and writes after the commit', () => {
@@ -61,6 +63,15 @@ describe('calls that wait together', () => {
     run();
     expect(log).not.toContain('late');
     expect(answers[0]).toEqual({ id: 5, failure: { message: expect.stringContaining('was not made') } });
+  });
+
+  test('a call whose caller has given up during the transactions before it is not made', () => {
+    const { log, answers, run } = runOver({ commit: () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000) });
+    const at = threadTime() - 700;
+    run(Array.from({ length: 201 }, (_, index) => call(index, 'hit', [`hit ${index}`], at)));
+    expect(log).toContain('hit 199');
+    expect(log).not.toContain('hit 200');
+    expect(answers[200]).toEqual({ id: 200, failure: { message: expect.stringContaining('was not made') } });
   });
 
   test('a commit that fails is the answer of all its writes', () => {
