@@ -50,13 +50,23 @@ export class Place {
   readonly #path: string;
   readonly #inode: number;
 
-  /** @throws Error if there is no file */
+  /** @throws IdpError `store_unfit` if the file has a second name, under which it has another log and another lock; Error if there is no file */
   constructor(path: string) {
+    const stats = statSync(path);
     this.#path = path;
-    this.#inode = statSync(path).ino;
+    this.#inode = stats.ino;
+    if (stats.isFile() && stats.nlink > 1) {
+      throw new IdpError('store_unfit', {
+        store: 'sqlite',
+        file: path,
+        found: `${stats.nlink} hard links`,
+        expected: 'a file with one name',
+        change: 'stop the service, copy the file to a new name, and name the copy',
+      });
+    }
   }
 
-  /** @throws Error if the path names another file now. Writes to the first file would be lost, and its lock would keep no process away. */
+  /** @throws Error if the path names another file now. Writes to the first file could be lost, and its lock would keep no process away. */
   check(): void {
     if (statSync(this.#path, { throwIfNoEntry: false })?.ino === this.#inode) return;
     throw new Error(`The file ${this.#path} was moved or removed while the service runs. Put the file back, or restart the service.`);

@@ -4,6 +4,7 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   renameSync,
@@ -199,6 +200,15 @@ withSqlite((files) => {
       const other = openFile(`${file}-lock`);
       expect(() => other.exec('begin exclusive')).toThrow('database is locked');
       other.close();
+    });
+
+    test('with a second name is refused, because a process would use another log and another lock under that name', async () => {
+      const file = files.file();
+      const store = make(file);
+      await store.open();
+      linkSync(file, `${file}-linked`);
+      expect((await refusalOf(`${file}-linked`)).details).toMatchObject({ found: '2 hard links', change: expect.stringContaining('copy') });
+      await store.commit([put('a')]);
     });
 
     test('warns of nothing, although node:sqlite is experimental', () => {
