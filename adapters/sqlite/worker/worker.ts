@@ -4,7 +4,7 @@ import type { Call, CallsOf, Message, Reads, Service, WorkerData, Writes } from 
 import { ArtifactTable } from './artifact-table.js';
 import { Batches } from './batches.js';
 import { CountersAndLeases } from './counters.js';
-import { createFile, Database } from './database.js';
+import { createFile, Database, Place } from './database.js';
 import { failureOf, notReopened, unfit } from './failures.js';
 import { type FileLock, lockFile } from './file-lock.js';
 import { Registry } from './registry.js';
@@ -14,7 +14,7 @@ import { Sweep } from './sweep.js';
 /** Pages of the log from which this thread completes a checkpoint itself. Otherwise a log under constant load would never begin again. */
 const LONG_LOG = 4000;
 
-/** Milliseconds between two checks whether the file and its lock are in their places. */
+/** Milliseconds between two checks whether the file, its log and its lock are in their places. */
 const PLACE_CHECK_MS = 1000;
 
 /** An open file. */
@@ -40,10 +40,11 @@ class OpenFile {
     this.#sweep = new Sweep(this.database);
     this.#checkpointer = new Worker(new URL('./checkpointer.js', import.meta.url), { workerData: file, execArgv: [] });
     this.#checkpointer.on('message', (pages: number) => pages >= LONG_LOG && this.database.checkpoint());
+    // Reading the tables has made the log. If another program removes the log, the end of this thread copies its pages into the file.
+    const places = [this.database.place, new Place(`${file}-wal`), lock.place];
     // The error ends this thread, and the calls of the stores get it.
     this.#places = setInterval(() => {
-      this.database.place.check();
-      lock.place.check();
+      for (const place of places) place.check();
     }, PLACE_CHECK_MS);
   }
 

@@ -202,6 +202,30 @@ withSqlite((files) => {
       other.close();
     });
 
+    test('whose log is removed while the service runs loses no acknowledged write when the process is killed', async () => {
+      const file = files.file();
+      const { output } = run(
+        `const { existsSync, rmSync } = await import('node:fs');
+         const store = stores.sqliteArtifacts({ file: ${JSON.stringify(file)} });
+         const write = (key) => store.commit([{ op: 'put', key, value: key, expiresAt: Date.now() + 60_000 }]);
+         await store.open();
+         await new Promise((resolve) => setTimeout(resolve, 1500)); // the second thread has opened the file
+         rmSync(${JSON.stringify(`${file}-wal`)});
+         await write(${JSON.stringify(keyOf('a'))});
+         for (let tries = 0; tries < 200 && !existsSync(${JSON.stringify(`${file}-wal`)}); tries += 1) {
+           await new Promise((resolve) => setTimeout(resolve, 50));
+           await store.health().catch(() => {});
+         }
+         await write(${JSON.stringify(keyOf('b'))});
+         console.log('acknowledged');
+         process.kill(process.pid, 'SIGKILL');`,
+      );
+      expect(output).toBe('acknowledged\n');
+      const store = make(file);
+      await store.open();
+      expect((await store.read([{ key: keyOf('a') }, { key: keyOf('b') }])).size).toBe(2);
+    });
+
     test('with a second name is refused, because a process would use another log and another lock under that name', async () => {
       const file = files.file();
       const store = make(file);
