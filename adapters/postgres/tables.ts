@@ -53,26 +53,30 @@ const refusals = new Map([
 ]);
 
 /**
- * Makes missing tables. A role that may not create tables is enough while none is missing.
+ * Makes missing tables. A role that may not create tables is enough while none is missing. The role has to read and write all tables.
  * @throws IdpError `store_unfit`
  */
 export async function makeTables(connection: Connection, names: TableNames, tables: readonly Table[]): Promise<void> {
   const missing = tables.map(({ name }) => `to_regclass('${names.at(name)}') is null`).join(' or ');
+  const granted = tables.flatMap(({ name }) =>
+    ['select', 'insert', 'update', 'delete'].map((right) => `has_table_privilege(to_regclass('${names.at(name)}'), '${right}')`),
+  );
   try {
-    await connection.run(async (call) => {
-      const [row] = await call.read(`select (${missing})::text as missing`);
+    const isGranted = await connection.run(async (call) => {
+      const [row] = await call.read(`select (${missing})::text as missing, (${granted.join(' and ')})::text as granted`);
       if (row?.missing !== 'false') await call.read(blockOf(names, tables));
+      return row?.granted !== 'false';
     }, OPEN_DEADLINE_MS);
+    if (!isGranted)
+      throw unfit('tables that the role may use', 'grant select, insert, update and delete on the tables to the role of the service');
   } catch (cause) {
     const change = refusals.get(codeOf(cause) ?? '');
-    if (change === undefined) throw cause;
-    throw new IdpError(
-      'store_unfit',
-      { store: 'postgres', setting: 'privileges', expected: 'tables, or the right to create them', change },
-      { cause },
-    );
+    throw change === undefined ? cause : unfit('tables, or the right to create them', change, cause);
   }
 }
+
+const unfit = (expected: string, change: string, cause?: unknown): IdpError =>
+  new IdpError('store_unfit', { store: 'postgres', setting: 'privileges', expected, change }, { cause });
 
 /**
  * Returns one statement that makes the tables under a lock of its transaction. A node that is stopped or killed therefore never leaves the lock behind, and no

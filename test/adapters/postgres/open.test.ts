@@ -100,6 +100,10 @@ withPostgres('POSTGRES_URL', (postgres) => {
           details: { store: 'postgres', setting: 'privileges', change: expect.stringContaining('grant') },
         };
         await expect(opened(empty, before, pool)).rejects.toMatchObject(refused);
+        await query(`revoke update on "${prefix}rows" from ${role}`);
+        await expect(opened(prefix, after, pool)).rejects.toMatchObject(refused);
+        await postgresArtifacts({ pool: postgres.pool, prefix }).open();
+        await expect(postgresArtifacts({ pool, prefix }).open()).rejects.toMatchObject(refused);
         await expect(postgresDirectory({ pool, prefix, schema: 'absent' }).open([before])).rejects.toMatchObject({ code: 'store_unfit' });
         await pool.end();
       } finally {
