@@ -76,9 +76,9 @@ export function statementsOf(names: TableNames) {
 
   return {
     get: `select id, version::text as version, xmin::text as writer, content from ${rows} where collection = $1 and id = $2`,
-    page: `select id, version::text as version, content from ${rows} where collection = $1 and id > $2 order by id limit $3::int`,
-    lookUp: `${ofEntries('')} and e.key = $3 and e.id > $4 order by e.id limit $5::int`,
-    lookUpWhole: `${ofEntries('')} and e.key = $3 and e.id > $4 and ${wholeKey} = $6 order by e.id limit $5::int`,
+    page: `select id, version::text as version, content from ${rows} where collection = $1 and id > $2 order by id limit $3::bigint`,
+    lookUp: `${ofEntries('')} and e.key = $3 and e.id > $4 order by e.id limit $5::bigint`,
+    lookUpWhole: `${ofEntries('')} and e.key = $3 and e.id > $4 and ${wholeKey} = $6 order by e.id limit $5::bigint`,
     /**
      * Entries behind a position, up to the other end of the range. Whole keys are checked only if a bound is longer than the key of an entry. Otherwise the planner
      * would expect few entries, and sort all of the range.
@@ -86,13 +86,13 @@ export function statementsOf(names: TableNames) {
     range: (direction: keyof typeof directions, end: '<' | '<=' | '>=', isLong: boolean) => {
       const [operator, order] = directions[direction];
       return `${ofEntries(', e.key')} and (e.key, e.id) ${operator} ($3, $4) and e.key ${end} $5
-        ${isLong ? `and ${wholeKey} >= $7 and ${wholeKey} < $8` : ''} order by e.key ${order}, e.id ${order} limit $6::int`;
+        ${isLong ? `and ${wholeKey} >= $7 and ${wholeKey} < $8` : ''} order by e.key ${order}, e.id ${order} limit $6::bigint`;
     },
     /** Entries that share the beginning of their keys, in the order of the whole keys. */
     shared: (direction: keyof typeof directions) => {
       const [operator, order] = directions[direction];
       return `${ofEntries(', e.key')} and e.key = $3 and (${wholeKey}, e.id) ${operator} ($4, $5) and ${wholeKey} >= $6 and ${wholeKey} < $7
-        order by ${wholeKey} ${order}, e.id ${order} limit $8::int`;
+        order by ${wholeKey} ${order}, e.id ${order} limit $8::bigint`;
     },
     insert: `${known}, written as (insert into ${rows} (collection, id, version, filled, content) select $2, $4, 1, ${top}, $5 from known
       on conflict (collection, id) do nothing returning id), ${added(6)} ${outcomeOf('added')}`,
@@ -105,7 +105,7 @@ export function statementsOf(names: TableNames) {
     registry: `select id::text as id, collection, name, spec, is_complete::text as complete from ${indexes} where collection = any($1::text[]) order by id`,
     /** Rows that may lack entries of the last index. */
     unfilled: `select id, version::text as version, content from ${rows}
-      where collection = $1 and id > $2 and filled < $3::int order by id limit $4::int`,
+      where collection = $1 and id > $2 and filled < $3::int order by id limit $4::bigint`,
     /** Rows that changed have all their entries, because no write after the registration lacks them. */
     fill: `with ${BOUND}, written as (update ${rows} r set filled = $3::int from bound, unnest($4::text[], $5::int[]) as g(id, version)
       where r.collection = $2 and r.id = g.id and r.version = g.version and r.filled < $3::int returning r.id),

@@ -178,6 +178,14 @@ withPostgres('POSTGRES_URL', (postgres) => {
     });
   });
 
+  test('a limit may be any whole number', async () => {
+    const members = await opened(postgres.prefix());
+    const row = await members.insert({ id: 'a', tid: 't', name: 'n' });
+    const limit = Number.MAX_SAFE_INTEGER;
+    for (const where of [{}, { byTenant: ['t'] }]) expect(await members.find(where, { limit })).toEqual([row]);
+    expect(await members.range({ index: 'inOrderOfName', within: ['t'], limit })).toEqual([row]);
+  });
+
   describe('plans of the server', () => {
     /** A pool that keeps the statements that were sent. */
     const recording = (pool: Pool) => {
