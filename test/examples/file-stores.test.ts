@@ -102,7 +102,14 @@ withSqlite(() =>
       await example?.stop();
       await unlink(join(folder, '.env'));
       const { code, stderr } = await runExample('production', env, { cwd: folder });
-      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('IDP_KEY') });
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/IDP_KEY.* needs the file \.env of its first start/) });
+    });
+
+    test('is copied to another file, and a database without records is not', async () => {
+      const copied = await runExample('production/copy-directory', {}, { args: ['file:./idp.db', 'file:./copy.db'], cwd: folder });
+      expect(copied).toMatchObject({ code: 0, stdout: expect.stringMatching(/^persons: 1$/m), stderr: '' });
+      const misspelt = await runExample('production/copy-directory', {}, { args: ['file:./ipd.db', 'file:./new.db'], cwd: folder });
+      expect(misspelt).toMatchObject({ code: 1, stdout: '', stderr: 'The database to copy from has no records. Check its URL.\n' });
     });
   }),
 );
