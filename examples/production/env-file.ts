@@ -1,9 +1,17 @@
 /** The file with the settings and secrets of the service. Only its owner can read the file. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
-import { fileOfUrl } from './settings.js';
+import { databaseOf, SettingsError } from './settings.js';
 
 const secret = () => randomBytes(32).toString('base64url');
+
+/** Returns the value in quotes if it has characters that mean something else in such a file, such as `#`. */
+function quoted(value: string): string {
+  if (/^[\w:/.@?=&%+,~-]*$/.test(value)) return value;
+  const quote = ["'", '`', '"'].find((mark) => !value.includes(mark));
+  if (quote === undefined || /[\r\n]/.test(value)) throw new SettingsError('DATABASE_URL has characters that a file .env cannot have.');
+  return `${quote}${value}${quote}`;
+}
 
 const textOf = (
   databaseUrl: string,
@@ -11,7 +19,7 @@ const textOf = (
 # REDIS_CLUSTER_URLS, with commas, instead of REDIS_URL
 ISSUER=http://localhost:3000
 # postgres://, mongodb:// with the name of a database, or file: for one process without a server
-DATABASE_URL=${databaseUrl}
+DATABASE_URL=${quoted(databaseUrl)}
 # Sessions, grants and tokens are kept in Redis instead of the database
 #REDIS_URL=redis://localhost:6379
 
@@ -38,8 +46,12 @@ export function writeEnvFile(file: string): void {
   writeFileSync(file, textOf(process.env.DATABASE_URL || 'postgres://localhost:5432/idp'), { mode: 0o600, flag: 'wx' });
 }
 
-/** Returns whether a service over a file starts for the first time: no keys are set, and nothing is encrypted yet. */
+/**
+ * Returns whether a service over a file starts for the first time: no keys are set, and nothing is encrypted yet.
+ * @throws SettingsError for the URL of a file that cannot be used
+ */
 export function isFirstStart(): boolean {
   const { DATABASE_URL: url = '', IDP_KEY, COOKIE_KEY, SUBJECT_SALT } = process.env;
-  return url.startsWith('file:') && !IDP_KEY && !COOKIE_KEY && !SUBJECT_SALT && !existsSync('.env') && !existsSync(fileOfUrl(url));
+  if (!url.startsWith('file:') || IDP_KEY || COOKIE_KEY || SUBJECT_SALT || existsSync('.env')) return false;
+  return !existsSync(databaseOf(url).location);
 }

@@ -39,13 +39,13 @@ const required = ['ISSUER', 'DATABASE_URL', 'IDP_KEY', 'COOKIE_KEY', 'SUBJECT_SA
 
 /** @throws SettingsError with the names of all missing variables, or the name of an invalid variable. */
 export function readSettings(): Settings {
-  // The file adds variables that the environment lacks.
-  if (existsSync('.env')) process.loadEnvFile('.env');
+  loadEnvFile();
   const { env } = process;
   const missing = required.filter((name) => !env[name]);
   if (missing.length > 0) {
     throw new SettingsError(
-      `Not set: ${missing.join(', ')}. node dist/examples/production/make-env.js makes a file .env that has them all.`,
+      `Not set: ${missing.join(', ')}. For a new service, node dist/examples/production/make-env.js makes a file .env that has them all. ` +
+        'A service that has records needs the file .env of its first start, because the records are encrypted with its keys.',
     );
   }
   const given = (name: string): string => env[name] ?? '';
@@ -66,6 +66,17 @@ export function readSettings(): Settings {
     web: { secret: given('WEB_SECRET'), redirectUri: given('WEB_REDIRECT_URI') },
     ...(env.ADMIN_SECRET && { adminSecret: env.ADMIN_SECRET }),
   };
+}
+
+/** Adds the variables of the file that the environment lacks. */
+function loadEnvFile(): void {
+  if (!existsSync('.env')) return;
+  try {
+    process.loadEnvFile('.env');
+  } catch {
+    // The error of Node.js says that there is no such file.
+    throw new SettingsError('The file .env cannot be read. Start the service as the user who owns the file.');
+  }
 }
 
 function numberOf(name: string, otherwise: number, least: number, most: number): number {
@@ -99,4 +110,9 @@ export function databaseOf(url: string): Database {
 }
 
 /** Returns the path of a file URL. A path after `file:` without slashes is relative to the working folder, as in `file:./idp.db`. */
-export const fileOfUrl = (url: string): string => (url.startsWith('file:///') ? fileURLToPath(url) : url.slice('file:'.length));
+function fileOfUrl(url: string): string {
+  if (/^file:(?:$|\/\/[^/])|\?/.test(url)) {
+    throw new SettingsError('The URL of a file is file: and a path without parameters, as in file:./idp.db or file:/var/lib/idp/idp.db');
+  }
+  return url.startsWith('file:///') ? fileURLToPath(url) : url.slice('file:'.length);
+}

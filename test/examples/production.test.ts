@@ -53,6 +53,8 @@ describe('the production example', () => {
     [{ DATABASE_URL: 'mongodb://user:secret@localhost:27017/' }, /^The URL of MongoDB has to name a database.*\n$/],
     [{ DATABASE_URL: 'mysql://user:secret@localhost/idp' }, /^The URL of the database has to begin with postgres:.*\n$/],
     [{ DATABASE_URL: 'file:./idp.db', PROCESSES: '2' }, /^PROCESSES is 2, and one process alone can use a file: .*\n$/],
+    [{ DATABASE_URL: 'file://idp.db' }, /^The URL of a file is file: and a path without parameters.*\n$/],
+    [{ DATABASE_URL: 'file:./idp.db?mode=ro' }, /^The URL of a file is file: and a path without parameters.*\n$/],
     [{ PORT: 'http' }, /^PORT is "http": .*\n$/],
   ])('does not start with %j: one line says why, and no secret', async (env, line) => {
     const { code, stderr } = await runExample('production', { ...(await madeEnv()), ...env });
@@ -70,14 +72,29 @@ describe('the production example', () => {
     expect(await readFile(file, 'utf8')).toBe('IDP_KEY=mine');
   });
 
+  test.each(['file:./idp#1.db', "file:./ann's idp.db", 'postgres://idp:$ecret@localhost/idp'])(
+    'has %s in the file of its keys as it is',
+    async (url) => {
+      expect(await madeEnv({ DATABASE_URL: url })).toMatchObject({ DATABASE_URL: url });
+    },
+  );
+
+  const isRoot = process.getuid?.() === 0;
+  (isRoot ? test.skip : test)('says that its file of keys cannot be read (not as root, who may read everything)', async () => {
+    const cwd = await mkdtemp(join(folder, 'unreadable-'));
+    await writeFile(join(cwd, '.env'), '', { mode: 0o000 });
+    const { code, stderr } = await runExample('production', {}, { cwd });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^The file \.env cannot be read\..*\n$/) });
+  });
+
   withServer('REDIS_URL', (redis) => withServer('MONGODB_URL', (database) => serving({ redis, database })));
   withServer('POSTGRES_URL', (database) => serving({ database }));
 });
 
 /** The settings that the example makes for itself. */
-async function madeEnv(): Promise<Record<string, string>> {
+async function madeEnv(env: Record<string, string> = {}): Promise<Record<string, string>> {
   const file = join(folder, `${randomUUID()}.env`);
-  expect((await runExample('production/make-env', {}, { args: [file] })).stderr).toBe('');
+  expect((await runExample('production/make-env', env, { args: [file] })).stderr).toBe('');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   return parseEnv(await readFile(file, 'utf8')) as Record<string, string>;
 }
