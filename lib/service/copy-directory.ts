@@ -11,6 +11,8 @@ import { allExtensions } from './settings.js';
 
 /** Rows in one read. */
 const PAGE = 500;
+/** Rows that are written at the same time. */
+const PARALLEL = 8;
 
 export interface DirectoryCopy {
   /** The store with the records. No service may use the store during the copy. */
@@ -53,7 +55,9 @@ async function copyRows(collection: string, from: Collection<Row>, to: Collectio
   let count = 0;
   for (let after: string | undefined; ; ) {
     const rows = await from.find({}, { limit: PAGE, ...(after !== undefined && { after }) });
-    for (const row of rows) await copyRow(collection, row, to);
+    for (let start = 0; start < rows.length; start += PARALLEL) {
+      await Promise.all(rows.slice(start, start + PARALLEL).map((row) => copyRow(collection, row, to)));
+    }
     count += rows.length;
     after = positionBehind(rows, after);
     if (rows.length < PAGE || after === undefined) return count;
