@@ -19,9 +19,11 @@ const codeBlocks = pages.flatMap(({ path, codeBlocks: blocks }) =>
 /** Others are compiled with their packages by the tests of relying parties. */
 const compilable = codeBlocks.filter(({ path, code }) => path !== 'docs/connect-an-application.md' || !needsPackages(code));
 const [first] = pageAt('README.md').codeBlocks.filter(({ language }) => language === 'ts');
-/** Those that need no other server. */
+/** Those that need no other server, and leave no file. */
 const serving = codeBlocks.filter(
-  ({ code }) => /listen\((3000|\{ port: 3000)\b/.test(code) && !/from '(ioredis|node:test|tenant-idp\/testing)'/.test(code),
+  ({ code }) =>
+    /listen\((3000|\{ port: 3000)\b/.test(code) &&
+    !/from '(ioredis|node:test|tenant-idp\/testing|tenant-idp\/adapters\/(mongo|postgres|sqlite))'/.test(code),
 );
 
 const modern = { target: typescript.ScriptTarget.ES2023, module: typescript.ModuleKind.ESNext };
