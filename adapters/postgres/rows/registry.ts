@@ -118,7 +118,7 @@ export const columnsOf = (entries: readonly Entry[]): readonly unknown[] => [
   entries.map(({ whole }) => whole),
 ];
 
-/** Returns no entries for a row that the indexes refuse. Only another program can have written such a row. */
+/** Returns no entries for a row that the index refuses. Another program wrote such a row, or a node that did not know the index. */
 function entriesOf(indexes: readonly RegisteredIndex[], { id, version, content }: Stored): readonly Entry[] {
   const row = rowOfText<Row>(id, Number(version), content);
   return indexes.flatMap((index) => {

@@ -171,10 +171,11 @@ export class Rows<R extends Row> implements Collection<R> {
     }
   }
 
-  /** Returns the entries that a stored row has. The entries of a row that another program wrote are read, because its text may not show them. */
+  /** Returns the entries that a stored row has. The entries are read if the text of the row does not show them. */
   async #entriesBefore(call: Call, known: Known, { id, version, content }: Current): Promise<readonly Entry[]> {
     const row = rowOfText<R>(id, Number(version), content);
-    if (isOwn(row, content)) return entriesIn(known, row);
+    const own = entriesOfOwn(known, row, content);
+    if (own !== undefined) return own;
     const indexes = [...known.indexes.values()].flatMap((index) => [String(index.id), String(-index.id)]);
     const found = await call.read<{ readonly index: string; readonly key: string }>(this.#sql.keysOfRow, [indexes, id]);
     // The mark differs from each whole key, so that every entry of the next row is written.
@@ -219,11 +220,11 @@ const entriesIn = ({ indexes }: Known, row: Row): readonly Entry[] => [...indexe
 const nameOf = ({ index, key }: Entry): string => `${index} ${key}`;
 const keyColumnsOf = (entries: readonly Entry[]): readonly unknown[] => columnsOf(entries).slice(0, 2);
 
-/** Returns whether an adapter wrote the text of a row. */
-function isOwn(row: Row, content: string): boolean {
+/** Returns the entries of a row that an adapter wrote; undefined for a row of another program, and for a row that a later index refuses. */
+function entriesOfOwn(known: Known, row: Row, content: string): readonly Entry[] | undefined {
   try {
-    return textOfRow(row) === content;
+    return textOfRow(row) === content ? entriesIn(known, row) : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }

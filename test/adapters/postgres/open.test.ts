@@ -327,6 +327,20 @@ withPostgres('POSTGRES_URL', (postgres) => {
       await expect(opening).rejects.toMatchObject({ code: 'store_unfit', details: { collection: 'members', index: 'byName' } });
     });
 
+    test('a row that the index refuses can still be changed to one that it accepts, and removed', async () => {
+      const prefix = postgres.prefix();
+      const lists = (names: readonly string[]) => ({ tid: ['t', 'u'], name: names }) as unknown as Omit<Member, 'id' | 'version'>;
+      const old = await opened(prefix, { name: 'members', indexes: { byTenant: { fields: ['tid'] } } });
+      for (const id of ['a', 'b']) await old.insert({ id, ...lists(['n']) });
+      const members = await opened(prefix, { name: 'members', indexes: { byTenant: { fields: ['tid'] }, byName: before.indexes.byName! } });
+      await expect(members.update('a', (row) => ({ ...row, ...lists(['other']) }))).rejects.toThrow(TypeError);
+      await members.update('a', (row) => ({ ...row, tid: 't', name: 'n' }));
+      expect(await members.find({ byName: ['t', 'n'] })).toMatchObject([{ id: 'a' }]);
+      expect((await members.find({ byTenant: ['u'] })).map(({ id }) => id)).toEqual(['b']);
+      for (const id of ['a', 'b']) expect(await old.remove(id)).toBe(true);
+      expect(await query(`select * from "${prefix}entries"`)).toEqual([]);
+    });
+
     test('a start over a pool of one connection fills an index while calls are answered', async () => {
       const prefix = postgres.prefix();
       const old = await opened(prefix, before);
