@@ -49,6 +49,14 @@ const rules: readonly Rule[] = [
     change: "alter role … set default_transaction_isolation = 'read committed'",
   },
   {
+    // Without it, a null in an array of parameters would be stored as the text NULL.
+    setting: 'array_nulls',
+    found: shown('array_nulls'),
+    isFit: (found) => found === 'on',
+    expected: 'on',
+    change: 'alter role … reset array_nulls, and the same for the database and the server',
+  },
+  {
     setting: 'server_encoding',
     found: shown('server_encoding'),
     isFit: (found) => found === 'UTF8',

@@ -132,6 +132,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
 
     test.each([
       ['synchronous_commit', 'off'],
+      ['array_nulls', 'off'],
       ['default_transaction_isolation', 'serializable'],
       ['default_transaction_isolation', 'repeatable\\ read'],
     ])('%s %s of a role is refused', async (setting, value) => {
