@@ -20,18 +20,30 @@ const keysPath = (file: string): string => `${file}.keys.json`;
 
 /**
  * Returns the keys of an earlier start; undefined if there was none.
- * @throws SettingsError if only the records are there, because they are encrypted
+ * @throws SettingsError if the keys cannot be read, or if only the records are there, because they are encrypted
  */
 export function storedKeys(file: string): Keys | undefined {
   const path = keysPath(file);
-  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as Keys;
+  if (existsSync(path)) {
+    try {
+      return JSON.parse(readFileSync(path, 'utf8')) as Keys;
+    } catch {
+      // The error of the parser may repeat a key.
+      throw new SettingsError(`${path} cannot be read: put the keys of the first start back, or name another file.`);
+    }
+  }
   if (!existsSync(file)) return undefined;
-  throw new SettingsError(`${path} is missing, and the records in ${file} are encrypted with its keys: put it back, or remove ${file}.`);
+  throw new SettingsError(`${path} is missing, and the records in ${file} are encrypted with its keys: put it back, or name another file.`);
 }
 
+/** @throws SettingsError if the file of the keys cannot be written, such as in a folder that does not exist */
 export function makeKeys(file: string, ownProviderPort: number): Keys {
   const keys: Keys = { encryption: secret(), cookies: secret(), subjectSalt: secret(), ownProviderPort };
-  writeFileSync(keysPath(file), `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  try {
+    writeFileSync(keysPath(file), `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    throw new SettingsError(`--data ${file}: ${(error as Error).message}. Name a file in a folder that you may write.`);
+  }
   return keys;
 }
 

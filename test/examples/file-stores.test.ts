@@ -1,6 +1,6 @@
 /** Issue 44.3: the examples over a file: a durable service, and a demo that survives a restart, without a server. */
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, stat, unlink } from 'node:fs/promises';
+import { mkdtemp, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -141,6 +141,27 @@ withSqlite(() =>
       await unlink(`${file}.keys.json`);
       const { code, stderr } = await runExample('local', { PORT: `${port}`, RP_PORT: `${rpPort}` }, { args: ['--data', file] });
       expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/keys\.json is missing, .* put it back/) });
+    });
+  }),
+);
+
+withSqlite(() =>
+  describe('the demo over a file that it cannot use', () => {
+    const refusalOf = async (file: string) => {
+      const env = { PORT: `${await freePort()}`, RP_PORT: `${await freePort()}` };
+      return runExample('local', env, { args: ['--data', file], cwd: folder });
+    };
+
+    test('in a folder that does not exist says so in one line', async () => {
+      const { code, stderr } = await refusalOf('absent/demo.db');
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^--data absent\/demo\.db: ENOENT.*\n$/) });
+    });
+
+    test('with damaged keys says so in one line, without a key', async () => {
+      await writeFile(join(folder, 'damaged.db.keys.json'), '{"encryption": a-secret');
+      const { code, stderr } = await refusalOf('damaged.db');
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^damaged\.db\.keys\.json cannot be read: .*\n$/) });
+      expect(stderr).not.toContain('secret');
     });
   }),
 );
