@@ -6,7 +6,7 @@
  */
 import { closeSync, openSync, statSync } from 'node:fs';
 import { IdpError } from '../../../lib/errors.js';
-import { type Connection, connect, type Statement } from './node-sqlite.js';
+import { type Connection, connect, hasSafeCheckpoints, type Statement } from './node-sqlite.js';
 
 /** Milliseconds that a statement waits for another program that writes the file. */
 const BUSY_MS = 500;
@@ -150,6 +150,11 @@ export class Database {
       if (!this.#undo('rollback to one_call; release one_call')) throw new LostTransaction(error);
       throw error;
     }
+  }
+
+  /** Returns whether another connection may copy the log into the file while this connection writes. */
+  maySplitCheckpoints(): boolean {
+    return hasSafeCheckpoints(String(this.prepare('select sqlite_version() as version').get()?.version));
   }
 
   /** Copies the pages of the log that no reader needs into the file, so that the log can begin again. Never waits for a reader. */

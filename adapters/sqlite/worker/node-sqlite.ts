@@ -50,3 +50,12 @@ export const isSqliteError = (error: unknown): error is SqliteError =>
 export const sqliteCodes = { busy: 5, readOnly: 8, inputOutput: 10, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 } as const;
 
 export const sqliteCodeOf = (error: SqliteError): number => error.errcode & 0xff;
+
+/**
+ * Returns whether a checkpoint and a commit of two connections are safe at the same time. Before version 3.51.3, they could damage the file.
+ * @see https://sqlite.org/wal.html#walresetbug
+ */
+export function hasSafeCheckpoints(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
+  return major * 1_000_000 + minor * 1000 + patch >= 3_051_003;
+}

@@ -14,6 +14,9 @@ import { Sweep } from './sweep.js';
 /** Pages of the log from which this thread completes a checkpoint itself. Otherwise a log under constant load would never begin again. */
 const LONG_LOG = 4000;
 
+/** Milliseconds between two checkpoints in this thread. */
+const CHECKPOINT_MS = 1000;
+
 /** Milliseconds between two checks whether the file, its log and its lock are in their places. */
 const PLACE_CHECK_MS = 1000;
 
@@ -24,7 +27,7 @@ class OpenFile {
   readonly registry: Registry;
   readonly #lock: FileLock;
   readonly #sweep: Sweep;
-  readonly #checkpointer: Worker;
+  readonly #stopCheckpoints: () => Promise<unknown>;
   readonly #places: NodeJS.Timeout;
 
   constructor({ file, isReopened }: WorkerData, lock: FileLock) {
@@ -38,8 +41,7 @@ class OpenFile {
       post({ answers }),
     );
     this.#sweep = new Sweep(this.database);
-    this.#checkpointer = new Worker(new URL('./checkpointer.js', import.meta.url), { workerData: file, execArgv: [] });
-    this.#checkpointer.on('message', (pages: number) => pages >= LONG_LOG && this.database.checkpoint());
+    this.#stopCheckpoints = this.database.maySplitCheckpoints() ? checkpointBeside(this.database) : checkpointBetweenCalls(this.database);
     // Reading the tables has made the log. If another program removes the log, the end of this thread copies its pages into the file.
     const places = [this.database.place, new Place(`${file}-wal`), lock.place];
     // The error ends this thread, and the calls of the stores get it.
@@ -51,11 +53,30 @@ class OpenFile {
   readonly close = async (): Promise<void> => {
     this.#sweep.stop();
     clearInterval(this.#places);
-    await this.#checkpointer.terminate();
+    await this.#stopCheckpoints();
     // The last connection copies the log into the file, and removes the log.
     this.database.close();
     this.#lock.close();
   };
+}
+
+/** Starts the thread that copies the log into the file. @returns a function that ends the thread */
+function checkpointBeside(database: Database): () => Promise<unknown> {
+  const thread = new Worker(new URL('./checkpointer.js', import.meta.url), { workerData: database.file, execArgv: [] });
+  thread.on('message', (pages: number) => pages >= LONG_LOG && database.checkpoint());
+  return () => thread.terminate();
+}
+
+/** Copies the log into the file in this thread, with an older version of SQLite. Calls wait meanwhile. */
+function checkpointBetweenCalls(database: Database): () => Promise<unknown> {
+  const timer = setInterval(() => {
+    try {
+      database.checkpoint();
+    } catch {
+      // The calls of the stores find the same outage.
+    }
+  }, CHECKPOINT_MS);
+  return async () => clearInterval(timer);
 }
 
 const readsOf = (artifacts: ArtifactTable, rows: RowTable): Reads => ({

@@ -4,6 +4,7 @@ import type { Answer, Reads, Writes } from '../../../adapters/sqlite/calls.js';
 import { threadTime } from '../../../adapters/sqlite/calls.js';
 import { Batches } from '../../../adapters/sqlite/worker/batches.js';
 import { type Database, LostTransaction } from '../../../adapters/sqlite/worker/database.js';
+import { hasSafeCheckpoints } from '../../../adapters/sqlite/worker/node-sqlite.js';
 
 /** An error as node:sqlite throws it. */
 const sqliteError = (message: string, errcode: number) => Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode });
@@ -105,5 +106,18 @@ describe('calls that wait together', () => {
     });
     expect(run).toThrow('disk I/O error: /idp.db. To fix it, check the disk.');
     expect(answers.map(({ id }) => id)).toEqual([5, 3]);
+  });
+});
+
+describe('the log', () => {
+  test.each([
+    ['3.47.2', false],
+    ['3.50.7', false],
+    ['3.51.2', false],
+    ['3.51.3', true],
+    ['3.53.0', true],
+    ['4.0.0', true],
+  ])('of SQLite %s may be copied into the file by a second thread: %j', (version, isSafe) => {
+    expect(hasSafeCheckpoints(version)).toBe(isSafe);
   });
 });
