@@ -52,10 +52,11 @@ class FileWorker {
   call<Name extends keyof Calls>(name: Name, args: Parameters<Calls[Name]>): Promise<ReturnType<Calls[Name]>> {
     return new Promise<unknown>((resolve, reject) => {
       this.#last += 1;
+      // Throws for an argument that is not plain data, which is never pending.
+      this.#worker.postMessage({ id: this.#last, at: threadTime(), name, args } as unknown as Call);
       // Pending calls keep the process running, as a connection to a server does.
       if (this.#pending.size === 0) this.#worker.ref();
       this.#pending.set(this.#last, { resolve, reject });
-      this.#worker.postMessage({ id: this.#last, at: threadTime(), name, args } as unknown as Call);
     }) as Promise<ReturnType<Calls[Name]>>;
   }
 

@@ -30,7 +30,7 @@ const adapter = new URL('../../../adapters/sqlite/index.js', import.meta.url).hr
 /** Runs a module in a process of its own. `stores` is the module of the adapter. */
 function run(code: string, options: readonly string[] = []) {
   const source = `const stores = await import(${JSON.stringify(adapter)});\n${code}`;
-  const child = spawnSync(process.execPath, [...options, '--input-type=module', '-e', source], { encoding: 'utf8' });
+  const child = spawnSync(process.execPath, [...options, '--input-type=module', '-e', source], { encoding: 'utf8', timeout: 60_000 });
   return { output: child.stdout, errors: child.stderr, status: child.status };
 }
 
@@ -252,10 +252,11 @@ withSqlite((files) => {
 
     test('does not keep a process running that has no calls', () => {
       const { output, status } = run(
-        `await stores.sqliteArtifacts({ file: ${JSON.stringify(files.file())} }).open();
-         console.log('open');`,
+        `const store = stores.sqliteArtifacts({ file: ${JSON.stringify(files.file())} });
+         await store.open();
+         await store.listByAccount(Symbol('no plain data')).catch(({ message }) => console.log(message));`,
       );
-      expect({ output, status }).toEqual({ output: 'open\n', status: 0 });
+      expect({ output, status }).toEqual({ output: 'Symbol(no plain data) could not be cloned.\n', status: 0 });
     });
   });
 
