@@ -7,6 +7,7 @@
  * - `npm run bench -- lists`: lists and look-ups of a tenant with a thousand and with a hundred thousand persons.
  * - `npm run bench -- sign-in`: the steps of a sign-in for which users wait.
  * - `npm run bench -- stores`: this library and bare oidc-provider with durable directories.
+ * - `npm run bench -- pauses`: delays of calls to a file by checkpoints and by a backup.
  * - `npm run bench -- saml`: SAML responses, by samlify and by this library.
  * - `npm run bench -- calls`: calls from file to file in a request.
  *
@@ -23,6 +24,7 @@
 import { measureCalls } from './calls.js';
 import { measureGrowth, measurePostgresGrowth } from './growth.js';
 import { measureLists } from './lists.js';
+import { measurePauses } from './pauses.js';
 import { measureSaml } from './saml.js';
 import { pinLoad, pinning } from './servers/cores.js';
 import { measureSideBySide } from './side-by-side.js';
@@ -41,6 +43,7 @@ const measures = {
   'start-up': measureStartUp,
   'sign-in': measureSignIns,
   stores: measureStores,
+  pauses: measurePauses,
   saml: measureSaml,
   calls: measureCalls,
 };
