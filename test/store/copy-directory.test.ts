@@ -3,9 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { copyDirectory, createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import { postgresDirectory } from 'tenant-idp/adapters/postgres';
 import { defineCollection, Type } from 'tenant-idp/extension';
 import type { Collection, DirectoryStore, Row } from 'tenant-idp/store';
 import { collections } from '../../lib/store/records/collections.js';
+import { withPostgres } from '../support/stores/postgres.js';
 
 const notes = defineCollection({ name: 'notes.entries', row: Type.Object({ text: Type.String() }), indexes: {} });
 const extensions = [{ name: 'notes', collections: [notes] }];
@@ -120,3 +122,15 @@ describe('copyDirectory', () => {
     await idp.close();
   });
 });
+
+withPostgres('POSTGRES_URL', (postgres) =>
+  test('copies to PostgreSQL and back: the same rows, in stores that know another order and other texts', async () => {
+    const [from, between, to] = [await filled(), postgresDirectory({ pool: postgres.pool }), memoryDirectory()];
+    await from.collection<Row & { name: string }>('groups').insert({ id: 'a\u0000\ud800', name: '\u0000$\ud800' });
+    const counts = await copyDirectory({ from, to: between, extensions });
+    expect(await copyDirectory({ from: between, to, extensions })).toEqual(counts);
+    const sorted = (rows: Readonly<Record<string, readonly object[]>>) =>
+      Object.fromEntries(Object.entries(rows).map(([name, list]) => [name, list.map((row) => JSON.stringify(row)).toSorted()]));
+    expect(sorted(await all(to))).toEqual(sorted(await all(from)));
+  }),
+);
