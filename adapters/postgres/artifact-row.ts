@@ -3,7 +3,7 @@ import type { Artifact, ArtifactKey } from '../../lib/store/artifact-store.js';
 import { originalText, storableText } from '../sql/storable-text.js';
 import { CHURN, type Table } from './tables.js';
 
-/** Records, and the tombstones of removed records, which have no content. */
+/** Table of the records, and of the tombstones of removed records. A tombstone has no content. */
 export const artifactTable: Table = {
   name: 'artifacts',
   columns: `key text collate "C" primary key, value text collate "C" not null, version integer not null, expires_at bigint not null,
@@ -11,7 +11,7 @@ export const artifactTable: Table = {
   storage: CHURN,
   indexes: {
     expiry: '(expires_at)',
-    // An account may be longer than an entry of an index.
+    // Only the beginning of an account is indexed, because an account may be longer than an index entry.
     account: '(left(account, 64)) where account is not null',
   },
 };
@@ -26,7 +26,7 @@ export const IS_LIVE = `a.expires_at > ${NOW} and not a.is_removed`;
 export const COLUMNS =
   'a.key, a.value, a.version::text, a.expires_at::text, a.consumed_at::text, a.account, to_json(a.link_names)::text as names, to_json(a.link_keys)::text as keys';
 
-/** The answer for {@link COLUMNS}. */
+/** Row of an answer to a statement that selects {@link COLUMNS}. */
 export interface ArtifactRow {
   readonly key: ArtifactKey;
   readonly value: string;
@@ -52,10 +52,10 @@ export function artifactOf({ key, value, version, expires_at, consumed_at, accou
   };
 }
 
-/** Defines members, so a link named `__proto__` stays a link. */
+/** Returns the links by name. `Object.fromEntries` defines own members, so that a link named `__proto__` is kept. */
 const linksOf = (names: readonly string[], keys: readonly ArtifactKey[]): Record<string, ArtifactKey> =>
   Object.fromEntries(names.map((name, index) => [originalText(name), keys[index] as ArtifactKey]));
 
-/** Returns an array as a text, for a parameter that is an array of arrays of different lengths. Every text becomes storable. */
+/** Returns storable texts as the text of one array. A parameter that has arrays of different lengths is sent as an array of such texts. */
 export const arrayText = (texts: readonly string[]): string =>
   `{${texts.map((text) => `"${storableText(text).replaceAll(/["\\]/g, '\\$&')}"`).join()}}`;

@@ -9,7 +9,7 @@ import { createReads } from './reads.js';
 import { Sweep } from './sweep.js';
 
 /**
- * Creates an artifact store in PostgreSQL 15 or later. Every call is one statement, and time is the server's.
+ * Creates an artifact store in PostgreSQL 15 or later. Each call is one statement. The store uses the time of the server.
  * @throws ConfigError
  * @example
  * ```ts

@@ -6,16 +6,17 @@ import { arrayText, NOW } from './artifact-row.js';
 import { BOUND, type Call, IN_TIME } from './connection.js';
 import type { Database } from './database.js';
 
-/** Maximum milliseconds between two attempts of a commit. */
+/** Maximum milliseconds between two attempts to make a commit. */
 const PAUSE_MS = 10;
 
 /**
- * Returns the statement that makes all writes or none, and answers the place of the first write whose condition does not hold:
- * - `held` locks the records that exist, in the order of their keys, so that two commits cannot wait for each other. A record that another commit holds is
- *   judged as that commit leaves it.
- * - `judged` compares each record with the condition of its write, by one instant after the last wait.
- * - `made` inserts the records that did not exist. If one of them was inserted concurrently, the primary key refuses it and nothing is written.
- * - `changed` updates the records that exist, which waits for nothing, because they are locked.
+ * Returns the statement that does all writes or none. The answer is the position of the first write whose condition is not met:
+ * - `held` locks the existing records in the order of their store keys, so that two commits cannot wait for each other. After a wait for another commit,
+ * `held` has the record as the other commit wrote it.
+ * - `judged` compares each record with the condition of its write. All comparisons use one instant after the last wait.
+ * - `made` inserts the records that did not exist. If another commit inserted one of these records concurrently, the primary key refuses the insert, and
+ * nothing is written.
+ * - `changed` updates the existing records. The update waits for no lock, because `held` has locked these records.
  */
 const statementFor = (artifacts: string): string => `with ${BOUND},
   given as materialized (
@@ -68,7 +69,7 @@ const statementFor = (artifacts: string): string => `with ${BOUND},
 
 const done: CommitResult = { ok: true };
 
-/** Creates commits: one statement for any number of writes. */
+/** Creates the method `commit`, which sends one statement for any number of writes. */
 export function createCommits({ connection, names }: Database): Pick<ArtifactStore, 'commit'> {
   const statement = statementFor(names.at('artifacts'));
   return {
@@ -82,14 +83,17 @@ export function createCommits({ connection, names }: Database): Pick<ArtifactSto
   };
 }
 
-/** Sends the statement until no record appears while it runs. @returns the place of the write that lost, from 1; null if all writes are made */
+/**
+ * Sends the statement, and repeats the statement if another commit inserts a record concurrently.
+ * @returns the position of the first write whose condition is not met, from 1; null if all writes are done
+ */
 async function attempts(call: Call, statement: string, values: readonly unknown[]): Promise<string | null> {
   for (;;) {
     try {
       const [answer] = await call.write<{ readonly lost: string | null }>(statement, values);
       return answer!.lost;
     } catch (error) {
-      // A record appeared that did not exist when the statement began.
+      // Another commit inserted a record that did not exist when the statement began.
       if (!(error instanceof IdpError && error.code === 'conflict')) throw error;
     }
     await sleep(Math.random() * PAUSE_MS);

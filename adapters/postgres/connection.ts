@@ -1,54 +1,61 @@
 /**
- * Stores in PostgreSQL, for the driver `pg` 8 and every pool that fits.
+ * Stores in PostgreSQL, for the driver `pg` 8 and other pools with the same `connect`.
  *
- * `connection` has the only way to ask the server, with the deadline and the retries. `server-checks` refuses servers that would lose records, and `tables` makes
- * the tables. `directory` and `rows` have the durable records, `artifacts` the short-lived ones. No session state is used, so that a pooler may give each
- * transaction to another connection of the server.
+ * `connection` sends all statements, with the deadline and the retries. `server-checks` refuses servers that would lose records. `tables` makes the tables.
+ * `directory` and `rows` store the durable records, and `artifacts` stores the short-lived records.
+ * The stores use no session state, so that a pooler may send each transaction over another connection of the server.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { IdpError } from '../../lib/errors.js';
 import { deadlineAfter, freeTime, leave } from '../../lib/times/free-time.js';
 import { ignoreErrorEvents, type PostgresClient, type PostgresPool } from './pool.js';
 
-/** Milliseconds of free time in which a call has to end. A server that takes longer counts as unavailable. */
+/** Milliseconds, without the time in which this node was blocked, within which a call must end. A slower server is treated as unavailable. */
 const DEADLINE_MS = 1200;
-/** Maximum milliseconds that one attempt waits for a lock. Shorter than `deadlock_timeout` of the server, so that a retry may still succeed. */
+/** Maximum milliseconds that one attempt waits for a lock. The time is shorter than the server's `deadlock_timeout`, so that a retry may still succeed. */
 const LOCK_MS = 500;
-/** Milliseconds between the last instant at which a statement may write and the deadline of its call. A statement takes some of them to reach the server. */
+/**
+ * Milliseconds from the last instant at which a statement may write to the deadline of its call. The time in which the statement reaches
+ * the server is part of this margin.
+ */
 const MARGIN_MS = 200;
 /** Maximum milliseconds between two attempts. */
 const PAUSE_MS = 20;
 
-/** Errors of statements that wrote nothing and may succeed when they are sent again. 22012 is of {@link IN_TIME}. @see PostgreSQL, Appendix A */
+/**
+ * SQLSTATEs of statements that wrote nothing, and that may succeed if they are sent again. {@link IN_TIME} causes 22012, a division by zero.
+ * @see PostgreSQL, Appendix A
+ */
 const retriable = new Set(['40001', '40P01', '55P03', '22012']);
 const UNIQUE_VIOLATION = '23505';
-/** Classes and codes of errors after which the connection is closed: the server ends, demotes, or has no resources. */
+/** Pattern of the SQLSTATEs after which the connection is closed, because the server stops, is demoted to a replica, or has no resources. */
 const broken = /^(08|53|57P|58|XX)|^25006$/;
 
-/** A row of an answer. Statements cast their columns to text, because a host may have changed how its driver reads other types. */
+/** Row of an answer. Statements cast all columns to text, because the host may have changed how the driver reads other types. */
 export type Answer = Readonly<Record<string, string | null>>;
 
 /**
- * The first common table expression of a statement that writes: `with ${BOUND}, …`. Parameter `$1` limits the time that the statement waits for locks. The
- * expression has no row if the statement waited longer before it began, such as for a table that is locked. Every part that locks or writes reads from `bound`,
- * and so does the last part, so that a statement without an answer wrote nothing.
+ * First common table expression of a statement that writes: `with ${BOUND}, …`. The parameter `$1` limits the time for which the statement waits for locks.
+ * `bound` has no row if the statement waited longer before it began, for example for a locked table. Each expression that locks or writes must read from
+ * `bound`, and so must the final select. A statement without a row in its answer therefore wrote nothing.
  */
 export const BOUND =
   "bound as materialized (select set_config('lock_timeout', $1::text, true) where clock_timestamp() < now() + $1::text::interval)";
 
 /**
- * A column of the last part of a statement that writes. A division by zero undoes everything if the waits for locks took too long in sum. Otherwise the statement
- * could write after its caller was refused. The last part reads from every part that writes, so that all waits are over before.
+ * Column of the final select of a statement that writes. If the waits for locks took too long in total, a division by zero undoes the whole statement.
+ * Otherwise the statement could write after its call was rejected. The final select reads from each expression that may wait for a lock, so that all waits
+ * end before the division.
  */
 export const IN_TIME = '(1 / case when clock_timestamp() < now() + $1::text::interval then 1 else 0 end)::text as in_time';
 
-/** Statements that together end within one deadline. A statement is a transaction of its own. They are sent one after the other. */
+/** Statements that share one deadline, and are sent one after the other. Each statement is a separate transaction. */
 export interface Call {
-  /** Sends a statement that only reads, or that ends its waits for locks itself. */
+  /** Sends a statement that only reads, or that limits its own waits for locks. */
   read<A = Answer>(text: string, values?: readonly unknown[]): Promise<readonly A[]>;
   /**
-   * Sends a statement that begins with {@link BOUND}. Sends it again while it loses to concurrent writes.
-   * @param values of the parameters from `$2`
+   * Sends a statement that begins with {@link BOUND}. Repeats the statement if concurrent writes made the statement fail.
+   * @param values the values of the parameters from `$2`
    * @returns at least one row
    * @throws IdpError `conflict` for a duplicate value in a unique index
    */
@@ -74,7 +81,7 @@ export class Connection {
   }
 
   /**
-   * Runs work of several statements. After the deadline, no statement is sent, and the connection of a running statement is closed.
+   * Runs a function that sends several statements. After the deadline, no statement is sent, and the connection of a running statement is closed.
    * @throws Error after the deadline. A statement that was sent may have been executed.
    */
   run<T>(work: (call: Call) => Promise<T>, milliseconds = DEADLINE_MS): Promise<T> {
@@ -92,7 +99,7 @@ export class Connection {
     });
   }
 
-  /** Rejects if the server cannot be reached. */
+  /** Checks that the server answers. @throws Error if the server cannot be reached. */
   async ping(): Promise<void> {
     await this.read('select 1::text as one');
   }
@@ -118,7 +125,7 @@ class RunningCall implements Call {
     this.#left = left;
   }
 
-  /** Ends the call at its deadline. */
+  /** Ends the call at its deadline: rejects the running statement, and prevents further statements. */
   end(error: Error): void {
     this.#ended = error;
     this.#abandon?.(error);
@@ -139,7 +146,7 @@ class RunningCall implements Call {
     }
   }
 
-  /** Sends a statement again while it loses to concurrent transactions, or while it began too late. */
+  /** Repeats a statement that failed because of concurrent transactions, or that began too late. */
   async #repeat<T>(send: () => Promise<T | undefined>): Promise<T> {
     for (;;) {
       try {
@@ -152,14 +159,14 @@ class RunningCall implements Call {
     }
   }
 
-  /** @throws Error if a write would not be done in time. */
+  /** Returns the time limit of a write for {@link BOUND}, such as `500ms`. @throws Error if too little time is left for a write. */
   #lockTimeout(): string {
     const left = Math.round(this.#left()) - MARGIN_MS;
     if (left <= 0) throw new Error('PostgreSQL did not answer in time for a write.');
     return `${Math.min(LOCK_MS, left)}ms`;
   }
 
-  /** A connection that is free only after the deadline is given back unused. */
+  /** Sends a statement over a connection of the pool. A connection that becomes free only after the deadline is released unused. */
   async #send<A>(text: string, valuesOf: () => readonly unknown[]): Promise<readonly A[]> {
     const client = await this.#connect();
     let isOut = true;
@@ -167,7 +174,7 @@ class RunningCall implements Call {
       if (isOut) client.release(destroy);
       isOut = false;
     };
-    // A driver may leave the statement of a closed connection without an answer.
+    // A driver may never settle the statement of a connection that was closed.
     const abandoned = new Promise<never>((_, reject) => {
       this.#abandon = (error) => {
         release(true);
@@ -195,7 +202,7 @@ class RunningCall implements Call {
       if (this.#ended) throw this.#ended;
       const client = await this.#pool.connect();
       ignoreErrorEvents(client);
-      // The host may have released a connection within its own transaction. A write in it could be rolled back after its answer.
+      // The host may have released a connection with an open transaction. A write in this transaction could be rolled back after the answer to the write.
       const isClean = isIdle(client);
       if (isClean && !this.#ended) return client;
       client.release(!isClean);
@@ -215,7 +222,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
-/** Returns the error without the values that the server adds to it, because errors are logged and records must not be logged. */
+/** Returns the error without the values that the server added to the error. Errors are logged, and records must not be logged. */
 function bare(error: unknown): unknown {
   if (typeof error === 'object' && error !== null) {
     for (const member of ['detail', 'where', 'hint', 'internalQuery']) Reflect.deleteProperty(error, member);

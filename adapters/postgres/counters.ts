@@ -16,11 +16,11 @@ interface CounterRow {
   readonly ends_at: string;
 }
 
-/** Creates counters over fixed windows. */
+/** Creates the method `hit`, which counts within fixed windows. */
 export function createCounters({ connection, names }: Database): Pick<ArtifactStore, 'hit'> {
   const counters = names.at('counters');
   const moment = `moment as materialized (select ${NOW} as now from bound)`;
-  // The window of a counter is compared with one instant, which `excluded` has as its end less its length.
+  // All comparisons use one instant: the end of the new window (`excluded.ends_at`) minus the length of this window (`$4`).
   const isRunning = 'c.ends_at > excluded.ends_at - $4::text::bigint';
   const add = `with ${BOUND}, ${moment}
     insert into ${counters} as c (key, hits, ends_at) select $2::text, $3::text::bigint, now + $4::text::bigint from moment

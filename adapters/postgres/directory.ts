@@ -6,7 +6,7 @@ import { Rows } from './rows/rows.js';
 import { directoryTables, statementsOf } from './rows/statements.js';
 
 /**
- * Creates a directory store in PostgreSQL, with a row of a table for each record. A start makes the tables that are missing.
+ * Creates a directory store in PostgreSQL. Each record is one row of a table. A start makes missing tables.
  * @throws ConfigError
  * @example
  * ```ts

@@ -12,15 +12,15 @@ export const leaseTable: Table = {
   storage: CHURN,
 };
 
-/** Longest name that is stored as it is, in characters. An entry of an index has at most 2,704 bytes. */
+/** Maximum characters of a name that is not stored as a digest. An index entry of PostgreSQL has at most 2,704 bytes. */
 const LONGEST_NAME = 200;
 
-/** Returns the stored name of a lease. No storable text begins as the digest of a long name does. */
+/** Returns the stored name of a lease. The digest of a long name begins with U+0001 and a space. No storable text begins with these characters. */
 const nameOf = (name: string): string => (name.length > LONGEST_NAME ? `\u0001 ${hash('sha256', name, 'base64url')}` : storableText(name));
 
 /**
- * Returns a common table expression `taken`, which takes or renews a lease. It has a row if the holder has the lease then. It reads `moment`, and compares
- * with an instant before it waited for other holders, so that it never takes a lease too early.
+ * Returns the common table expression `taken`, which takes or renews a lease. `taken` has a row if the holder then has the lease. The expiry is compared
+ * with the instant of `moment`, which is before any wait for other holders. The lease is therefore never taken too early.
  */
 export const takenLease = (leases: string, name: string, holder: string, ttl: string): string => `taken as (
   insert into ${leases} as l (name, holder, expires_at) select ${name}, ${holder}, now + ${ttl} from moment
@@ -29,7 +29,7 @@ export const takenLease = (leases: string, name: string, holder: string, ttl: st
   returning true
 )`;
 
-/** Creates leases for the services that share this store. */
+/** Creates the method `lease`, for the services that share this store. */
 export function createLeases({ connection, names }: Database): Pick<ArtifactStore, 'lease'> {
   const leases = names.at('leases');
   const begin = `with ${BOUND}, moment as materialized (select ${NOW} as now from bound)`;

@@ -1,16 +1,16 @@
 import { ConfigError, type ConfigProblem } from '../../lib/errors.js';
 
-/** A connection that is checked out of a pool. */
+/** Connection that is checked out of a pool. */
 export interface PostgresClient {
   /** Sends one statement with parameters, by the extended protocol. Parameters are texts and arrays of texts. */
   query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
-  /** Gives the connection back. With `true`, the connection is closed instead. */
+  /** Returns the connection to the pool. With `true`, the connection is closed instead. */
   release(destroy?: boolean): void;
 }
 
 /**
- * The part of a pool that the stores use. A `Pool` of the driver `pg` fits. A statement is complete in itself, so any driver fits that sends a statement with
- * parameters and returns rows as objects.
+ * Members of a pool that the stores use. A `Pool` of the driver `pg` has these members. No statement depends on another statement. Any driver can therefore
+ * be used that sends a statement with parameters, and that returns rows as objects.
  * @example
  * ```ts
  * import type { PostgresPool } from 'tenant-idp/adapters/postgres';
@@ -34,7 +34,7 @@ export interface PostgresPool {
 }
 
 export interface PostgresOptions {
-  /** Pool of the driver `pg`, or an object that fits. The host closes the pool. */
+  /** Pool of the driver `pg`, or an object with the same `connect`. The host closes the pool. */
   readonly pool: PostgresPool;
   /** Schema of the tables. @default the first schema of the role's `search_path` */
   readonly schema?: string;
@@ -43,8 +43,9 @@ export interface PostgresOptions {
 }
 
 /**
- * Options of `Pool` of the driver `pg`, to spread into your own options. None of them is sent to the server, because a pooler in between would refuse it. The
- * timer for a new connection is longer than the deadline of a call. Otherwise the timer would end a connection whose answer waits for a busy node.
+ * Options for a `Pool` of the driver `pg`, to spread into your own options. None of these options is sent to the server, because a pooler in between would
+ * refuse the option. `connectionTimeoutMillis` is longer than the deadline of a call. Otherwise this timer would close a connection whose answer a busy
+ * node has not read yet.
  */
 export const postgresOptions = {
   connectionTimeoutMillis: 3000,
@@ -53,7 +54,7 @@ export const postgresOptions = {
   keepAliveInitialDelayMillis: 10_000,
 } as const;
 
-/** @throws ConfigError `invalid_options` */
+/** Checks the options of a store. @throws ConfigError `invalid_options` */
 export function checkOptions({ pool, schema, prefix }: PostgresOptions): void {
   const problems: ConfigProblem[] = [];
   if (typeof pool?.connect !== 'function') {
@@ -73,8 +74,8 @@ const heard = new WeakSet<object>();
 const ignore = (): void => {};
 
 /**
- * Listens for the `error` events of a pool or a client. Without a listener, a connection that breaks while no statement runs would end the process. The next
- * call finds the outage.
+ * Listens for the `error` events of a pool or a client. Without a listener, a connection that breaks while no statement runs would end the process. The
+ * next call detects the outage.
  */
 export function ignoreErrorEvents(emitter: object): void {
   if (heard.has(emitter)) return;

@@ -3,11 +3,11 @@ import { storableText } from '../sql/storable-text.js';
 import { type ArtifactRow, arrayText, artifactOf, COLUMNS, IS_LIVE } from './artifact-row.js';
 import type { Database } from './database.js';
 
-/** Creates the reads. Each is one statement, and therefore sees the records as they were at one instant. */
+/** Creates the methods that read. Each read is one statement, and therefore returns all records as they were at one instant. */
 export function createReads({ connection, names }: Database): Pick<ArtifactStore, 'read' | 'listByAccount'> {
   const artifacts = names.at('artifacts');
   const readKeys = `select ${COLUMNS} from ${artifacts} a where a.key = any($1::text[]) and ${IS_LIVE}`;
-  // An array of keys leads to the index, whatever the planner thinks of the number of links.
+  // With an array of store keys, PostgreSQL uses the index, however many links the planner expects.
   const readLinks = `with found as materialized (select * from ${artifacts} a where a.key = any($1::text[]) and ${IS_LIVE}),
     links as materialized (
       select f.link_keys[array_position(f.link_names, name)] as key

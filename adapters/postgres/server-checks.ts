@@ -1,13 +1,13 @@
 import { IdpError } from '../../lib/errors.js';
 import type { Connection } from './connection.js';
 
-/** The first version with every statement of the stores. */
+/** Oldest version that supports every statement of the stores. */
 const OLDEST = 15;
 
-/** A setting of the server that would lose records or mix them up. */
+/** Rule for a setting of the server. With an unfit value, the server would lose or mix up records. */
 interface Rule {
   readonly setting: string;
-  /** Expression for the value. Undefined and null are accepted, because a hosted server may hide a setting. */
+  /** SQL expression for the value. Undefined and null are accepted, because a hosted server may hide a setting. */
   readonly found: string;
   readonly isFit: (found: string) => boolean;
   readonly expected: string;
@@ -15,7 +15,10 @@ interface Rule {
 }
 
 const shown = (setting: string): string => `current_setting('${setting}', true)`;
-/** Neon flushes the log to its own servers, and its PostgreSQL therefore has no files to flush. */
+/**
+ * Returns an SQL expression for a setting about files. On Neon, the expression is null, because PostgreSQL has no files to flush there. Neon flushes the
+ * log to other servers.
+ */
 const ofFiles = (setting: string): string => `case when ${shown('neon.timeline_id')} is null then ${shown(setting)} end`;
 
 const rules: readonly Rule[] = [
@@ -41,7 +44,7 @@ const rules: readonly Rule[] = [
     change: 'alter role … reset default_transaction_read_only, and the same for the database',
   },
   {
-    // At a higher level, a statement would not see the writes of the transactions for whose locks it waited.
+    // At a higher level, a statement that waited for the lock of another transaction would not see the writes of this transaction.
     setting: 'default_transaction_isolation',
     found: shown('default_transaction_isolation'),
     isFit: (found) => found === 'read committed' || found === 'read uncommitted',
@@ -49,7 +52,7 @@ const rules: readonly Rule[] = [
     change: "alter role … set default_transaction_isolation = 'read committed'",
   },
   {
-    // Without it, a null in an array of parameters would be stored as the text NULL.
+    // If `array_nulls` is off, the server stores a null in an array of parameters as the text NULL.
     setting: 'array_nulls',
     found: shown('array_nulls'),
     isFit: (found) => found === 'on',
@@ -89,7 +92,7 @@ const rules: readonly Rule[] = [
 const columns = rules.map(({ found }, index) => `${found} as c${index}`).join(', ');
 
 /**
- * Refuses a server that would lose acknowledged writes, answer with old records, or not store every text.
+ * Refuses a server that would lose acknowledged writes, return old records, or fail to store some texts.
  * @throws IdpError `store_unfit`; Error if the server cannot be reached.
  */
 export async function checkServer(connection: Connection): Promise<void> {

@@ -1,25 +1,25 @@
-/** Removal of expired artifacts, counters and leases, which would fill the disk. Reads and commits check expiry themselves. */
+/** Removal of expired artifacts, counters and leases, because expired rows would fill the disk. Reads and commits check expiry themselves. */
 import { randomUUID } from 'node:crypto';
 import { NOW } from './artifact-row.js';
 import { BOUND } from './connection.js';
 import type { Database } from './database.js';
 import { takenLease } from './leases.js';
 
-/** Milliseconds between two rounds of a node. */
+/** Milliseconds between two sweeps of a node. */
 const EVERY_MS = 15_000;
-/** Maximum rows of one statement, so that a statement is short. */
+/** Maximum rows that one statement removes, so that each statement is short. */
 const BATCH = 1000;
-/** Name of the lease under which one node sweeps. No lease of the service has such a name. */
+/** Name of the lease that allows one node to sweep. No lease of the service has this name. */
 const LEASE = '\u0001sweep';
 
-/** Tables with the columns of their address and of their expiry. */
+/** Tables, each with its primary key and the column of its expiry. */
 const expiring = [
   ['artifacts', 'key', 'expires_at'],
   ['counters', 'key', 'ends_at'],
   ['leases', 'name', 'expires_at'],
 ] as const;
 
-/** Sweeps while this node holds the lease of the sweep. */
+/** Regular removal of expired rows. Only the node with the lease of the sweep removes rows. */
 export class Sweep {
   readonly #database: Database;
   readonly #everyMs: number;
@@ -42,7 +42,7 @@ export class Sweep {
     this.#timer = undefined;
   }
 
-  /** Sweeps all tables. A failure is not logged, because the calls of the service find an outage and log it. */
+  /** Sweeps all tables. A failure is not logged, because the calls of the service detect an outage and log the outage. */
   async #round(): Promise<void> {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
@@ -52,21 +52,21 @@ export class Sweep {
         for (let removed = BATCH; removed === BATCH && this.#timer !== undefined; ) removed = await this.#batch(statement);
       }
     } catch {
-      // The next round tries again.
+      // The next sweep retries the removal.
     } finally {
       this.#isSweeping = false;
     }
   }
 
-  /** @returns the number of removed rows; 0 if another node holds the lease */
+  /** Removes one batch of rows. @returns the number of removed rows; 0 if another node has the lease */
   async #batch(statement: string): Promise<number> {
     const [answer] = await this.#database.connection.write(statement, [this.#holder]);
     return Number(answer?.removed);
   }
 
   /**
-   * Takes or renews the lease, and removes a batch in the same statement. Skips rows that a call holds, so that a sweep waits for no call. An array of keys
-   * leads to the index, whatever the planner thinks of the number of rows.
+   * Returns the statement that takes or renews the lease and removes a batch. The statement skips rows that a call has locked, so that no sweep waits for a
+   * call. With an array of primary keys, PostgreSQL uses the index, however many rows the planner expects.
    */
   #statement(table: string, key: string, end: string): string {
     const { names } = this.#database;

@@ -2,24 +2,24 @@ import { IdpError } from '../../lib/errors.js';
 import { type Connection, codeOf } from './connection.js';
 import type { PostgresOptions } from './pool.js';
 
-/** A table of a store. Columns of text have `collate "C"`, so that texts are sorted by their bytes. */
+/** Table of a store. Columns of text have `collate "C"`, so that texts are sorted by their bytes. */
 export interface Table {
   readonly name: string;
   /** Definitions of columns and constraints. */
   readonly columns: string;
-  /** Storage parameters. Rows come and go, so dead rows are removed early. */
+  /** Storage parameters. A table whose rows are often replaced needs an early vacuum of dead rows. */
   readonly storage?: string;
-  /** Indexes by name: the rest of `create index … on …`. A name with `unique ` before it is a unique index. */
+  /** Indexes by name. A value is the end of the statement, after `create index … on <table>`. A name with the prefix `unique ` makes a unique index. */
   readonly indexes?: Readonly<Record<string, string>>;
 }
 
-/** Milliseconds for one step of opening. */
+/** Maximum milliseconds of one step of opening a store. */
 export const OPEN_DEADLINE_MS = 30_000;
 
 /** Storage parameters of a table whose rows are often replaced. */
 export const CHURN = 'fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_insert_scale_factor = 0.05';
 
-/** Names of tables, as they are written in statements. */
+/** Names of tables, quoted for statements. */
 export class TableNames {
   readonly #prefix: string;
   readonly #schema: string | undefined;
@@ -46,14 +46,14 @@ export class TableNames {
   }
 }
 
-/** Reasons of a server to refuse a table, with what to do. @see PostgreSQL, Appendix A */
+/** Remedies for an operator, by the SQLSTATE with which the server refuses to make a table. @see PostgreSQL, Appendix A */
 const refusals = new Map([
   ['42501', 'grant usage and create on the schema to the role of the service, or make the tables by a role that may'],
   ['3F000', 'create the schema, and grant usage and create on it to the role of the service'],
 ]);
 
 /**
- * Makes missing tables. A role that may not create tables is enough while none is missing. The role has to read and write all tables.
+ * Makes missing tables. The role needs the right to create tables only if a table is missing. The role must be able to read and write all tables.
  * @throws IdpError `store_unfit`
  */
 export async function makeTables(connection: Connection, names: TableNames, tables: readonly Table[]): Promise<void> {
@@ -79,8 +79,8 @@ const unfit = (expected: string, change: string, cause?: unknown): IdpError =>
   new IdpError('store_unfit', { store: 'postgres', setting: 'privileges', expected, change }, { cause });
 
 /**
- * Returns one statement that makes the tables under a lock of its transaction. A node that is stopped or killed therefore never leaves the lock behind, and no
- * other node sees half of the tables.
+ * Returns one statement that makes the tables under a lock of the statement's transaction. A node that is stopped or killed therefore never leaves the lock
+ * behind. No other node sees only some of the tables.
  */
 function blockOf(names: TableNames, tables: readonly Table[]): string {
   const made = tables.flatMap((table) => statementsOf(names, table)).join(' ');

@@ -2,7 +2,7 @@ import type { IndexSpec, Order, Ordered, Range } from '../../lib/store/directory
 import { boundsOf, isOrdered } from '../../lib/store/index-order.js';
 import { boundsOfKeys, keyOf, orderedNumber, orderedText } from './ordered-text.js';
 
-/** A range of a declared index: keys from `from`, below `below`, and behind the position `after`. */
+/** Range of index keys in a declared index: at or above `from`, below `below`, and behind the position `after`. */
 export interface KeyRange {
   readonly from: string;
   readonly below: string;
@@ -10,8 +10,8 @@ export interface KeyRange {
 }
 
 /**
- * A declared index. An entry is a key and the escaped id of a row. The key has all fields of the index, so that entries in the order of key and id are rows in
- * the order of the index.
+ * Declared index. An entry consists of an index key and the escaped id of a row. An index key has all fields of the index. Entries that are sorted by index
+ * key and id are therefore in the order of the index.
  */
 export class RowIndex {
   readonly isUnique: boolean;
@@ -24,7 +24,7 @@ export class RowIndex {
     this.#order = order;
   }
 
-  /** Returns the keys of a row. @throws TypeError if several of the fields are arrays, or if the ordering field is an array. */
+  /** Returns the index keys of a row. @throws TypeError if more than one field of the index is an array, or if the ordering field is an array. */
   keysOf(row: object): readonly string[] {
     const values = this.#fields.map((field) => valueAt(row, field));
     if (this.#order !== undefined && Array.isArray(values.at(-1))) {
@@ -40,7 +40,10 @@ export class RowIndex {
     return [...new Set(combinations.map(keyOf))];
   }
 
-  /** Returns the key of these values. @throws TypeError unless there is one text for each field. */
+  /**
+   * Returns the index key of these values.
+   * @throws TypeError if the values are not one string for each field, or if the index orders instants or numbers.
+   */
   lookUp(values: readonly unknown[]): string {
     if (values.length !== this.#fields.length || !values.every((value) => typeof value === 'string')) {
       throw new TypeError(`The look-up does not have ${this.#fields.length} strings. Give one for each field of the index.`);
@@ -49,7 +52,7 @@ export class RowIndex {
     return keyOf(values.map(orderedText));
   }
 
-  /** @throws TypeError for a range of another index. */
+  /** Returns the index keys of a range. @throws TypeError if the range does not fit the index. */
   rangeOf(range: Range): KeyRange {
     const order = this.#order;
     if (order === undefined) throw new TypeError(`The index '${range.index}' has no order. Name an index that has one.`);
@@ -64,7 +67,7 @@ export class RowIndex {
     };
   }
 
-  /** Returns the parts of a key that a value of the field gives: none if the row is not in the index. */
+  /** Returns one part of an index key for each value of the field. Returns no part if the row is not in the index. */
   #partsOf(value: unknown, field: number): readonly string[] {
     if (this.#order !== undefined && field === this.#fields.length - 1) return isOrdered(value, this.#order) ? [orderedPart(value)] : [];
     const elements: readonly unknown[] = Array.isArray(value) ? value : [value];

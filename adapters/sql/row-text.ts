@@ -3,12 +3,14 @@ import type { Row, Unsaved } from '../../lib/store/directory-store.js';
 import { orderedText } from './ordered-text.js';
 
 /**
- * A stored row is the JSON of its members, without its version, which is a column. JSON has no instants, so an instant is `{"$instant":milliseconds}`.
- * A member whose own name begins with `$` has one `$` more.
+ * Name of the member that encodes an instant as `{"$instant":milliseconds}`, because JSON has no instants.
+ *
+ * The text of a row is the JSON of all members except the version, which has its own column. A member whose name begins with `$` is written with one more
+ * `$`.
  */
 const INSTANT = '$instant';
 
-/** @throws TypeError for a value that is not plain data. */
+/** Returns the text of a row. @throws TypeError for a value that is not plain data, and for an id that is empty or not a string. */
 export function textOfRow({ version: _, ...members }: Unsaved<Row>): string {
   if (typeof members.id !== 'string' || members.id === '')
     throw new TypeError('The id of a row is empty, or not a string. Give the row a text as id.');
@@ -16,8 +18,8 @@ export function textOfRow({ version: _, ...members }: Unsaved<Row>): string {
 }
 
 /**
- * Returns the row of a stored text, deeply frozen. A text that no adapter wrote gives a row with the member `unreadable`, so that the checks of the service
- * find the row unreadable.
+ * Returns the deeply frozen row of a stored text. A text that is not a JSON object becomes a row with the member `unreadable`, so that the checks of the
+ * service refuse the row.
  * @param column the escaped id of the row
  */
 export function rowOfText<R extends Row>(column: string, version: number, text: string): R {
@@ -43,7 +45,7 @@ function encoded(value: unknown, path: string): unknown {
   if (Array.isArray(value)) return value.map((element, index) => encoded(element, `${path}[${index}]`));
   if (isPlainObject(value)) {
     const members = Object.entries(value).filter(([, member]) => member !== undefined);
-    // `fromEntries` defines members, so a member named `__proto__` stays a member.
+    // `Object.fromEntries` defines own members, so that a member named `__proto__` is kept.
     return Object.fromEntries(
       members.map(([name, member]) => [name.startsWith('$') ? `$${name}` : name, encoded(member, `${path}.${name}`)]),
     );
@@ -60,7 +62,9 @@ function decoded(value: unknown): unknown {
   return Object.freeze(Object.fromEntries(members.map(([name, member]) => [name.startsWith('$') ? name.slice(1) : name, decoded(member)])));
 }
 
-/** Checks the length of the prototype chain, which is the same for objects of every realm. */
+/**
+ * Returns whether a value is a plain object of any realm. The length of the prototype chain is checked, because each realm has its own `Object.prototype`.
+ */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Maximum milliseconds between two attempts, of a random time, so that two nodes that write one row do not collide repeatedly. */
+/** Maximum milliseconds between two attempts. The time is random, so that two nodes that write the same row do not collide repeatedly. */
 const PAUSE_MS = 10;
 
 /**
- * Attempts to write rows on condition of their version. The calls of this node for one row go one after the other. Otherwise each write of a row that many calls
- * write would make the attempts of all other calls fail.
+ * Attempts to write a row on condition that the version of the row is unchanged. Calls of this node for the same row run one after the other. Otherwise
+ * each write of a busy row would make the attempts of all other calls fail.
  */
 export class Attempts {
-  /** The last call for each id. Never rejects. */
+  /** Last call for each id, as a promise that never rejects. */
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Repeats an attempt until it has a result. */
+  /** Repeats an attempt until the attempt returns a result. */
   async repeat<T>(id: string, attempt: () => Promise<T | undefined>): Promise<T> {
     const before = this.#last.get(id);
     const turn = before === undefined ? repeated(attempt) : before.then(() => repeated(attempt));

@@ -2,32 +2,38 @@ import { hash } from 'node:crypto';
 import type { IndexSpec, Range } from '../../../lib/store/directory-store.js';
 import { type KeyRange, RowIndex } from '../../sql/row-index.js';
 
-/** A row's entry in an index, as a row of the table of entries. */
+/** Entry of a row in an index, as a row of the table `entries`. */
 export interface Entry {
   readonly index: number;
   readonly key: string;
   readonly isUnique: boolean;
-  /** The whole key, where `key` is only its beginning. */
+  /** Whole index key, if `key` is only the beginning of the index key. */
   readonly whole: string | null;
 }
 
-/** Characters of the longest key that is stored whole. PostgreSQL has at most 2,704 bytes for an entry, of which 1,000 are the id of the row. */
+/** Maximum characters of an index key that is stored whole. In PostgreSQL, an entry has at most 2,704 bytes, of which up to 1,000 are the id of the row. */
 const LONGEST_KEY = 400;
-/** Begins the digest of a key. No key begins so, because the escaped text of a key has no U+0005 behind its first U+0002. */
+/**
+ * Beginning of each digest of an index key. No index key begins with these characters, because an escaped text that begins with U+0002 never continues with
+ * U+0005.
+ */
 const DIGEST = '\u0002\u0005';
 
-/** Returns the first characters of a key. Beginnings are in the order of their keys, because each has the same number of characters. */
+/**
+ * Returns the first characters of an index key. Beginnings sort in the order of their index keys, because all long index keys are cut to the same number of
+ * characters.
+ */
 export const beginningOf = (key: string): string => (key.length <= LONGEST_KEY ? key : [...key].slice(0, LONGEST_KEY).join(''));
 
-/** Returns whether several keys may share this beginning. */
+/** Returns whether several index keys may share this beginning. */
 export const mayBeShared = (beginning: string): boolean => beginning.length >= LONGEST_KEY && [...beginning].length >= LONGEST_KEY;
 
 const isLong = (key: string): boolean => beginningOf(key) !== key;
 const digestOf = (key: string): string => DIGEST + hash('sha256', key, 'base64url');
 
 /**
- * A registered index. A key that is too long for an entry is stored as its digest. In an index with an order, such a key is stored as its beginning, beside the
- * whole key. A unique key of this kind has a second entry, in the index with the negative number, for its digest.
+ * Registered index. An index key that is too long for an entry is stored as a digest. An index with an order stores the beginning of a long index key, in
+ * addition to the whole index key. If this index is unique, a second entry has the digest, under the negative number of the index.
  */
 export class RegisteredIndex {
   readonly id: number;
@@ -67,14 +73,14 @@ export class RegisteredIndex {
     return isUnique ? [ordered, { index: -index, key: digestOf(key), isUnique, whole: null }] : [ordered];
   }
 
-  /** Returns the key of the entries with these values. `whole` is set if entries of other values may have the same key. */
+  /** Returns the `key` of the entries with these values. `whole` is set if entries with other values may have the same `key`. */
   lookUp(values: readonly unknown[]): { readonly key: string; readonly whole: string | null } {
     const key = this.#index.lookUp(values);
     if (this.#isOrdered) return { key: beginningOf(key), whole: mayBeShared(key) ? key : null };
     return { key: isLong(key) ? digestOf(key) : key, whole: null };
   }
 
-  /** @throws TypeError for a range of another index. */
+  /** Returns the index keys of a range. @throws TypeError if the range does not fit the index. */
   rangeOf(range: Range): KeyRange {
     return this.#index.rangeOf(range);
   }

@@ -5,7 +5,7 @@ import type { Call } from '../connection.js';
 import { beginningOf, mayBeShared, type RegisteredIndex } from './entries.js';
 import type { Found, Statements, Stored } from './statements.js';
 
-/** A text above every escaped id. */
+/** Text that sorts above every escaped id. */
 const ABOVE_ALL = '\u{10ffff}\u{10ffff}';
 
 interface Position {
@@ -21,8 +21,8 @@ export interface RangeReaderOptions {
 }
 
 /**
- * Reads one range along the entries of an index. Entries of long keys have only the beginning of the key. Entries that share a beginning are therefore read apart,
- * in the order of their whole keys.
+ * Reader of one range along the entries of an index. The `key` of an entry is only the beginning of a long index key. Entries that share a beginning are
+ * therefore read by a separate statement, in the order of their whole index keys.
  */
 export class RangeReader {
   readonly #sql: Statements;
@@ -67,7 +67,7 @@ export class RangeReader {
     return this.#direction === 'descending';
   }
 
-  /** Returns the position behind which the range begins, with its whole key. */
+  /** Returns the position behind which the range begins. The position has a whole index key. */
   #start(): Position {
     const { from, below, after } = this.#keys;
     const end: Position = { key: this.#isDescending ? below : from, id: '' };
@@ -76,7 +76,7 @@ export class RangeReader {
     return order >= 0 ? (order === 0 && this.#isDescending ? end : after) : end;
   }
 
-  /** Reads entries behind a position. */
+  /** Reads the entries behind a position. */
   #entries(call: Call, { key, id }: Position, limit: number): Promise<readonly Found[]> {
     const { from, below } = this.#keys;
     const end = this.#isDescending ? from : below;
@@ -87,7 +87,7 @@ export class RangeReader {
     return call.read<Found>(text, isLong ? [...values, from, below] : values);
   }
 
-  /** Reads entries that share a beginning, behind a position. */
+  /** Reads the entries that share a beginning, behind a position. */
   #shared(call: Call, beginning: string, { key, id }: Position, limit: number): Promise<readonly Found[]> {
     const { from, below } = this.#keys;
     return call.read<Found>(this.#sql.shared(this.#direction), [...this.#of, beginning, key, id, from, below, String(limit)]);

@@ -6,12 +6,15 @@ import { OPEN_DEADLINE_MS } from '../tables.js';
 import { type Entry, RegisteredIndex } from './entries.js';
 import type { Statements, Stored } from './statements.js';
 
-/** Rows whose entries one statement fills. */
+/** Maximum rows whose entries one statement adds. */
 const FILL_PAGE = 500;
 
-/** Indexes of a collection, as far as this node knows. */
+/** Indexes of a collection that this node knows. */
 export interface Known {
-  /** Highest number of an index. By it and by the count of the indexes, a write checks that the node knows the registered indexes. */
+  /**
+   * Highest number of an index. A write compares this number and the count of the indexes with the registered indexes, to check that the node knows all
+   * indexes.
+   */
   readonly top: number;
   readonly indexes: ReadonlyMap<string, RegisteredIndex>;
 }
@@ -25,8 +28,9 @@ interface Registration {
 }
 
 /**
- * Indexes of all collections, which all nodes share. A node keeps the entries of every registered index, also of indexes that only a newer version of the service
- * declares. An index is registered first. Rows that were written before get their entries afterwards, page by page, beside the writes of all nodes.
+ * Registry of the indexes of all collections, which all nodes share. A node writes the entries of every registered index, also of indexes that only a newer
+ * version of the service declares. An index is registered before older rows get their entries. Pages of these entries are added while all nodes
+ * continue to write.
  */
 export class IndexRegistry {
   readonly #connection: Connection;
@@ -43,8 +47,8 @@ export class IndexRegistry {
   }
 
   /**
-   * Registers missing indexes and returns when all declared indexes have the entries of all rows.
-   * @throws IdpError `store_unfit` if another index has the name of a declared one, `conflict` if rows have the same unique value.
+   * Registers missing indexes, and waits until all declared indexes have the entries of all rows.
+   * @throws IdpError `store_unfit` if another index has the name of a declared index; `conflict` if two rows have the same unique value.
    */
   async open(specs: readonly CollectionSpec[]): Promise<ReadonlyMap<string, Known>> {
     const collections = [...new Set(specs.map(({ name }) => name))];
@@ -73,7 +77,7 @@ export class IndexRegistry {
     }
   }
 
-  /** Adds the entries of incomplete indexes to the rows of a collection. Rows that another node has filled are left out. */
+  /** Adds the entries of the rows of a collection to the incomplete indexes. Rows whose entries another node has added are skipped. */
   async #fill(collection: string, declared: readonly { readonly collection: string; readonly name: string }[]): Promise<void> {
     const known = await this.#run((call) => this.load(call, collection));
     const incomplete = [...known.indexes.values()].filter(({ isComplete }) => !isComplete);
@@ -98,19 +102,19 @@ export class IndexRegistry {
     }
   }
 
-  /** Takes incomplete unique indexes back, so that nodes of the previous version are not held to them. */
+  /** Removes incomplete unique indexes, so that nodes of the previous version may write rows that these indexes would refuse. */
   async #withdraw(collection: string, incomplete: readonly RegisteredIndex[]): Promise<void> {
     const ids = incomplete.filter(({ isUnique }) => isUnique).map(({ id }) => id);
     await this.#run((call) => call.write(this.#sql.withdraw, [collection, ids.map(String)]));
   }
 
-  /** Runs a step of opening. */
+  /** Runs one step of opening, with the deadline of opening. */
   #run<T>(work: (call: Call) => Promise<T>): Promise<T> {
     return this.#connection.run(work, OPEN_DEADLINE_MS);
   }
 }
 
-/** Returns the columns of entries, as parameters. */
+/** Returns the columns of entries, as parameters of a statement. */
 export const columnsOf = (entries: readonly Entry[]): readonly unknown[] => [
   entries.map(({ index }) => String(index)),
   entries.map(({ key }) => key),
@@ -118,7 +122,10 @@ export const columnsOf = (entries: readonly Entry[]): readonly unknown[] => [
   entries.map(({ whole }) => whole),
 ];
 
-/** Returns no entries for a row that the index refuses. Another program wrote such a row, or a node that did not know the index. */
+/**
+ * Returns the entries of a row, except in indexes that refuse the row. A refused row was written by another program, or by a node that did not know the
+ * index.
+ */
 function entriesOf(indexes: readonly RegisteredIndex[], { id, version, content }: Stored): readonly Entry[] {
   const row = rowOfText<Row>(id, Number(version), content);
   return indexes.flatMap((index) => {

@@ -1,8 +1,8 @@
 /**
- * Rows of the directory in PostgreSQL, one text each, with their entries in the declared indexes.
+ * Rows of the directory in PostgreSQL. Each row is one text, with entries in the declared indexes.
  *
- * Reads and writes of the rows of one collection. `entries` returns the entries of a row, `registry` has the indexes that all nodes share, and `statements` the
- * SQL. `directory` has the collections.
+ * `rows` reads and writes the rows of one collection, `range-reader` reads ranges, and `attempts` repeats writes. `entries` returns the entries of a row.
+ * `registry` has the indexes that all nodes share. `statements` has the SQL, and `directory` has the collections.
  */
 import { IdpError } from '../../../lib/errors.js';
 import type { Collection, Page, Range, Row, Unsaved, Where } from '../../../lib/store/directory-store.js';
@@ -17,7 +17,7 @@ import type { Current, Outcome, Statements, Stored } from './statements.js';
 
 /** Maximum rows in one read, if all rows are requested. */
 const CHUNK = 1000;
-/** Maximum bytes of an id. PostgreSQL has at most 2,704 bytes for an entry, of which up to 1,600 are the key. */
+/** Maximum bytes of an id. In PostgreSQL, an entry has at most 2,704 bytes, of which up to 1,600 are the index key. */
 const LONGEST_ID = 1000;
 
 export interface RowsOptions {
@@ -44,7 +44,7 @@ export class Rows<R extends Row> implements Collection<R> {
     this.#known = known;
   }
 
-  /** Notes the indexes, after the collection was opened again. */
+  /** Replaces the known indexes, after the collection was opened again. */
   reopened(known: Known): void {
     this.#known = known;
   }
@@ -130,7 +130,7 @@ export class Rows<R extends Row> implements Collection<R> {
     return stored;
   }
 
-  /** @returns undefined if there is a row with the id. */
+  /** Inserts a row. @returns undefined if a row with the id exists. */
   async #insert(call: Call, row: Unsaved<R>): Promise<R | undefined> {
     const [stored, next] = this.#stored(row, 1);
     const isWritten = await this.#write(call, async (known) => [
@@ -140,7 +140,7 @@ export class Rows<R extends Row> implements Collection<R> {
     return isWritten ? next : undefined;
   }
 
-  /** @returns undefined if the row has another version now. */
+  /** Replaces a row. @returns undefined if the row has changed since `current` was read. */
   async #replace(call: Call, row: Unsaved<R>, current: Current): Promise<R | undefined> {
     const [stored, next] = this.#stored(row, Number(current.version) + 1);
     const isWritten = await this.#write(call, async (known) => {
@@ -158,7 +158,8 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 
   /**
-   * Sends a statement, with the indexes that the node knows. If the node does not know all, the node reads them and makes the statement again.
+   * Sends a statement that was built with the indexes that the node knows. If the node does not know all indexes, the node loads them and builds the
+   * statement again.
    * @returns whether the row was written.
    */
   async #write(call: Call, statement: (known: Known) => Promise<readonly [text: string, values: readonly unknown[]]>): Promise<boolean> {
@@ -171,18 +172,18 @@ export class Rows<R extends Row> implements Collection<R> {
     }
   }
 
-  /** Returns the entries that a stored row has. The entries are read if the text of the row does not show them. */
+  /** Returns the entries of a stored row. If the text of the row does not show the entries, the entries are read. */
   async #entriesBefore(call: Call, known: Known, { id, version, content }: Current): Promise<readonly Entry[]> {
     const row = rowOfText<R>(id, Number(version), content);
     const own = entriesOfOwn(known, row, content);
     if (own !== undefined) return own;
     const indexes = [...known.indexes.values()].flatMap((index) => [String(index.id), String(-index.id)]);
     const found = await call.read<{ readonly index: string; readonly key: string }>(this.#sql.keysOfRow, [indexes, id]);
-    // The mark differs from each whole key, so that every entry of the next row is written.
+    // U+0000 differs from each whole index key, so that every entry of the next row is written.
     return found.map(({ index, key }) => ({ index: Number(index), key, isUnique: false, whole: '\u0000' }));
   }
 
-  /** Returns the texts of a row, and the row as it will be read. */
+  /** Returns the texts of a row, and the row as a read will return it. */
   #stored(row: Unsaved<R>, version: number): [stored: Stored, next: R] {
     const content = textOfRow(row);
     const id = orderedText(row.id);
@@ -209,7 +210,7 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 }
 
-/** Returns the id as its column has it. An object in place of an id is refused. */
+/** Returns the escaped id, as the column stores it. @throws TypeError for an id that is not a string, such as an object. */
 function columnOf(id: string): string {
   if (typeof id !== 'string') throw new TypeError('The id of a row is not a string. Give a text as id.');
   return orderedText(id);
@@ -220,7 +221,7 @@ const entriesIn = ({ indexes }: Known, row: Row): readonly Entry[] => [...indexe
 const nameOf = ({ index, key }: Entry): string => `${index} ${key}`;
 const keyColumnsOf = (entries: readonly Entry[]): readonly unknown[] => columnsOf(entries).slice(0, 2);
 
-/** Returns the entries of a row that an adapter wrote; undefined for a row of another program, and for a row that a later index refuses. */
+/** Returns the entries of a row that an adapter wrote. Returns undefined for a row that another program wrote, or that a later index refuses. */
 function entriesOfOwn(known: Known, row: Row, content: string): readonly Entry[] | undefined {
   try {
     return textOfRow(row) === content ? entriesIn(known, row) : undefined;

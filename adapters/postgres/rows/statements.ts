@@ -24,19 +24,22 @@ export const directoryTables: readonly Table[] = [
   },
 ];
 
-/** Outcome of a write. `known` is false if the node does not know all indexes; nothing was written in this case. */
+/** Outcome of a write. `known` is false if the node does not know all indexes. In this case, nothing was written. */
 export interface Outcome {
   readonly known: 'true' | 'false';
   readonly written: 'true' | 'false';
 }
 
-/** Rows of an answer. */
+/** Row of an answer. */
 export interface Stored {
   readonly id: string;
   readonly version: string;
   readonly content: string;
 }
-/** A row as a write finds it. `writer` is the transaction that wrote the row, so it changes also when a row is removed and inserted again, or filled. */
+/**
+ * Row as a write finds it. `writer` is the transaction that wrote the row. `writer` also changes if the row is removed and inserted again, or if missing
+ * entries of the row are added.
+ */
 export interface Current extends Stored {
   readonly writer: string;
 }
@@ -44,21 +47,21 @@ export interface Found extends Stored {
   readonly key: string;
 }
 
-/** Direction of a range: its operator and its order. */
+/** Directions of a range, each with its operator and its order. */
 const directions = { ascending: ['>', 'asc'], descending: ['<', 'desc'] } as const;
 
 export type Statements = ReturnType<typeof statementsOf>;
 
-/** Returns the statements about the rows of one collection, which is `$1`, or `$2` behind the bound of a write. */
+/** Returns the statements for the rows of one collection. The collection is the parameter `$1`, or `$2` in a write, which begins with {@link BOUND}. */
 export function statementsOf(names: TableNames) {
   const [rows, indexes, entries] = [names.at('rows'), names.at('indexes'), names.at('entries')];
-  /** A lateral join with a limit is a nested loop, whatever the statistics say. An entry without a row does not shorten a page. */
+  /** Returns a select of the rows of entries. The lateral join with a limit forces a nested loop. An entry without a row does not shorten a page. */
   const ofEntries = (columns: string) =>
     `select e.id, r.version::text as version, r.content${columns} from ${entries} e
       cross join lateral (select version, content from ${rows} where collection = $1 and id = e.id limit 1) r where e.index_id = $2::int`;
   const wholeKey = 'coalesce(e.whole, e.key)';
-  // `held` locks no row. PostgreSQL takes the lock of its table before the snapshot of the statement, and a registration excludes this lock. So `known` sees every
-  // index that is registered when the statement begins, and a registration waits until the statement ends.
+  // `held` locks no row. PostgreSQL locks the table of `held` before the snapshot of the statement, and this lock excludes a registration. `known`
+  // therefore sees every index that is registered when the statement begins. A registration waits until the statement ends.
   const known = `with ${BOUND}, held as (select 1 from ${indexes} where false for key share),
     known as materialized (select 1 from bound
       where (select array[coalesce(max(id), 0), count(*)::int] from ${indexes} where collection = $2) = $3::int[])`;
@@ -80,15 +83,15 @@ export function statementsOf(names: TableNames) {
     lookUp: `${ofEntries('')} and e.key = $3 and e.id > $4 order by e.id limit $5::bigint`,
     lookUpWhole: `${ofEntries('')} and e.key = $3 and e.id > $4 and ${wholeKey} = $6 order by e.id limit $5::bigint`,
     /**
-     * Entries behind a position, up to the other end of the range. Whole keys are checked only if a bound is longer than the key of an entry. Otherwise the planner
-     * would expect few entries, and sort all of the range.
+     * Returns the statement that reads entries behind a position, up to the end of the range. Whole index keys are compared only if a bound is longer than
+     * the `key` of an entry. A needless comparison would make the planner expect few entries, and sort the whole range.
      */
     range: (direction: keyof typeof directions, end: '<' | '<=' | '>=', isLong: boolean) => {
       const [operator, order] = directions[direction];
       return `${ofEntries(', e.key')} and (e.key, e.id) ${operator} ($3, $4) and e.key ${end} $5
         ${isLong ? `and ${wholeKey} >= $7 and ${wholeKey} < $8` : ''} order by e.key ${order}, e.id ${order} limit $6::bigint`;
     },
-    /** Entries that share the beginning of their keys, in the order of the whole keys. */
+    /** Returns the statement that reads entries with the same beginning, in the order of their whole index keys. */
     shared: (direction: keyof typeof directions) => {
       const [operator, order] = directions[direction];
       return `${ofEntries(', e.key')} and e.key = $3 and (${wholeKey}, e.id) ${operator} ($4, $5) and ${wholeKey} >= $6 and ${wholeKey} < $7
@@ -99,14 +102,14 @@ export function statementsOf(names: TableNames) {
     replace: `${known}, written as (update ${rows} r set version = r.version + 1, filled = ${top}, content = $7 from known where ${unchanged} returning r.id),
       ${removed(8)}, ${added(10)} ${outcomeOf('removed', 'added')}`,
     remove: `${known}, written as (delete from ${rows} r using known where ${unchanged} returning r.id), ${removed(7)} ${outcomeOf('removed')}`,
-    /** Entries of a row in these indexes. Reads all entries of the indexes. */
+    /** Entries of a row in these indexes. The statement reads all entries of the indexes. */
     keysOfRow: `select index_id::text as index, key from ${entries} where index_id = any($1::int[]) and id = $2`,
 
     registry: `select id::text as id, collection, name, spec, is_complete::text as complete from ${indexes} where collection = any($1::text[]) order by id`,
-    /** Rows that may lack entries of the last index. */
+    /** Rows whose entries in the last index may be missing. */
     unfilled: `select id, version::text as version, content from ${rows}
       where collection = $1 and id > $2 and filled < $3::int order by id limit $4::bigint`,
-    /** Rows that changed have all their entries, because no write after the registration lacks them. */
+    /** Addition of missing entries. Rows that have changed are skipped, because each write after the registration adds all entries of its row. */
     fill: `with ${BOUND}, written as (update ${rows} r set filled = $3::int from bound, unnest($4::text[], $5::int[]) as g(id, version)
       where r.collection = $2 and r.id = g.id and r.version = g.version and r.filled < $3::int returning r.id),
       added as (insert into ${entries} (index_id, key, id, is_unique, whole)
@@ -115,12 +118,12 @@ export function statementsOf(names: TableNames) {
       select 'yes' as done from bound`,
     complete: `with ${BOUND}, done as (update ${indexes} i set is_complete = true from bound where i.collection = any($2::text[]) and not i.is_complete
       and not exists (select 1 from ${rows} r where r.collection = i.collection and r.filled < i.id)) select 'yes' as done from bound`,
-    /** Takes back indexes that cannot be completed. */
+    /** Removal of indexes that cannot be completed. */
     withdraw: `with ${BOUND}, gone as (delete from ${indexes} i using bound where i.collection = $2 and i.id = any($3::int[]) and not i.is_complete returning i.id),
       removed as (delete from ${entries} e using gone where e.index_id in (gone.id, -gone.id)) select 'yes' as done from bound`,
     /**
-     * Registers indexes. Waits until all writes have ended that do not know them, and keeps new writes waiting meanwhile, so the wait is short. A block has no
-     * parameters, so the declarations are written in hexadecimal digits.
+     * Returns the statement that registers indexes. The statement waits until all writes that do not know the indexes have ended. New writes wait for the
+     * statement, so the wait is short. A `do` block has no parameters, so the declarations are written in hexadecimal digits.
      */
     register: (declared: readonly { readonly collection: string; readonly name: string; readonly spec: string }[]) =>
       `do $make$ begin perform set_config('lock_timeout', '300ms', true); lock table ${indexes} in exclusive mode;
