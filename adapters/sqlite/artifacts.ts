@@ -3,7 +3,7 @@ import { pathOf, type SqliteOptions } from './file-option.js';
 import { FileUse } from './shared-file.js';
 
 /**
- * Creates an artifact store in a file of SQLite. The file serves one process, and both stores of a service may share it.
+ * Creates an artifact store in a file of SQLite. Only one process may use the file. Both stores of a service may share the file.
  * @throws ConfigError; IdpError `store_unfit` on a Node.js without SQLite.
  * @example
  * ```ts

@@ -1,23 +1,23 @@
-/** Calls that the stores send to the worker of their file. The worker answers each call once, in its own time. */
+/** Calls that the stores send to the worker of their file. The worker answers each call once, but not in the order of the calls. */
 import type { ErrorCode } from '../../lib/errors.js';
 import type { Artifact, ArtifactKey, ArtifactWrite, CommitResult, Counter, ReadRequest } from '../../lib/store/artifact-store.js';
 import type { CollectionSpec } from '../../lib/store/directory-store.js';
 import type { KeyRange } from '../sql/row-index.js';
 
-/** Returns milliseconds of a steady clock that all threads of this process share. */
+/** Returns the milliseconds of a monotonic clock that all threads of this process share. */
 export function threadTime(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1_000_000;
 }
 
-/** A row as the file has it. `id` is the escaped id. */
+/** Row as the file stores the row. `id` is the escaped id. */
 export interface StoredRow {
   readonly id: string;
   readonly version: number;
   readonly row: string;
 }
 
-/** A page of rows in the order of their ids: all rows, or the rows of one key of an index. */
+/** Page of rows in the order of their ids. If `index` is set, the page has only the rows with this index key. */
 export interface RowPage {
   readonly index?: { readonly name: string; readonly key: string };
   /** Escaped id of the last row of the previous page. */
@@ -25,7 +25,7 @@ export interface RowPage {
   readonly limit: number;
 }
 
-/** A page of rows in the order of an index. */
+/** Page of rows in the order of an index. */
 export interface RowRange extends KeyRange {
   readonly index: string;
   readonly isDescending: boolean;
@@ -46,21 +46,21 @@ export interface Writes {
   commitArtifacts(writes: readonly ArtifactWrite[]): CommitResult;
   hit(counter: ArtifactKey, window: number, by: number): Counter;
   lease(name: string, holder: string, ttl: number): boolean;
-  /** @throws IdpError `conflict` */
+  /** Inserts a row. @throws IdpError `conflict` */
   insertRow(collection: string, id: string, row: string): void;
-  /** Returns the version of the written row. @throws IdpError `conflict` */
+  /** Inserts or replaces a row, and returns the version of the written row. @throws IdpError `conflict` */
   putRow(collection: string, id: string, row: string): number;
-  /** Returns false if the row has another version now. @throws IdpError `conflict` */
+  /** Replaces a row. Returns false if the row has another version now. @throws IdpError `conflict` */
   replaceRow(collection: string, id: string, row: string, version: number): boolean;
   removeRow(collection: string, id: string, version?: number): boolean;
 }
 
 /** Calls about the file as a whole. */
 export interface Service {
-  /** Makes the collections and their indexes ready. @throws IdpError `store_unfit`, `conflict` */
+  /** Registers the indexes of the collections, and adds missing entries. @throws IdpError `store_unfit`, `conflict` */
   open(specs: readonly CollectionSpec[]): void;
   health(): void;
-  /** Ends the worker after all calls before it. */
+  /** Ends the worker after all earlier calls. */
   close(): void;
 }
 
@@ -75,7 +75,7 @@ type CallOf<Of, Name extends keyof Of> = {
 export type CallsOf<Of> = { [Name in keyof Of]: CallOf<Of, Name> }[keyof Of];
 export type Call = CallsOf<Calls>;
 
-/** An error that crosses the border between threads, where classes get lost. */
+/** Error as plain data, because a message between threads loses the class of an error. */
 export interface Failure {
   readonly message: string;
   readonly isTypeError?: boolean;
@@ -85,12 +85,12 @@ export interface Failure {
 
 export type Answer = { readonly id: number; readonly value: unknown } | { readonly id: number; readonly failure: Failure };
 
-/** A message of the worker: answers, the news that the file is open, or the reason why it cannot be opened, after which the worker ends. */
+/** Message of the worker: answers, the notice that the file is open, or the reason why the file cannot be opened. After a `failure`, the worker ends. */
 export type Message = { readonly answers: readonly Answer[] } | { readonly isOpen: true } | { readonly failure: Failure };
 
 /** Data that the worker starts with. */
 export interface WorkerData {
   readonly file: string;
-  /** Whether this process has used the file before, so that the worker must not create it. */
+  /** Whether this process has opened the file before. If so, the worker must not create the file. */
   readonly isReopened: boolean;
 }

@@ -4,7 +4,7 @@ import { Rows } from './rows.js';
 import { FileUse } from './shared-file.js';
 
 /**
- * Creates a directory store in a file of SQLite. The file serves one process, and both stores of a service may share it.
+ * Creates a directory store in a file of SQLite. Only one process may use the file. Both stores of a service may share the file.
  * @throws ConfigError; IdpError `store_unfit` on a Node.js without SQLite.
  * @example
  * ```ts

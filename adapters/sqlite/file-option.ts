@@ -4,13 +4,13 @@ import { ConfigError, IdpError } from '../../lib/errors.js';
 
 export interface SqliteOptions {
   /**
-   * Path of the file, such as `./idp.db`. Its folder must exist, and must be on a disk of this machine. A missing file is created, readable by its owner
-   * alone. Beside the file are `<file>-wal`, `<file>-shm` and `<file>-lock`.
+   * Path of the file, such as `./idp.db`. The folder of the file must exist, and must be on a disk of this machine. A missing file is created, and only its
+   * owner can read it. The folder also gets `<file>-wal`, `<file>-shm` and `<file>-lock`.
    */
   readonly file: string;
 }
 
-/** The oldest Node.js that has SQLite without a flag. */
+/** Oldest version of Node.js that has SQLite without a flag. */
 const OLDEST_NODE = '22.13';
 
 /**

@@ -6,10 +6,10 @@ import { rowOfText, textOfRow } from '../sql/row-text.js';
 import type { RowPage, StoredRow } from './calls.js';
 import type { FileUse } from './shared-file.js';
 
-/** Maximum rows in one read, if all rows are requested, so that no read delays other calls for long. */
+/** Maximum rows in one read of the file, so that no read delays other calls for long. */
 const CHUNK = 500;
 
-/** Rows of a collection. The worker keeps the entries of the indexes, in the same transaction as the row. */
+/** Rows of a collection. The worker writes a row and the index entries of the row in one transaction. */
 export class Rows<R extends Row> implements Collection<R> {
   readonly #name: string;
   readonly #file: FileUse;
@@ -20,7 +20,7 @@ export class Rows<R extends Row> implements Collection<R> {
     this.#file = file;
   }
 
-  /** Declares indexes that the worker has made ready. */
+  /** Adds indexes that the worker has opened. */
   declare(specs: CollectionSpec['indexes']): void {
     for (const [name, spec] of Object.entries(specs)) this.#indexes.set(name, new RowIndex(spec));
   }
@@ -99,7 +99,7 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 }
 
-/** Returns the id as the column has it. */
+/** Returns the escaped id, as the column stores it. @throws TypeError for an id that is not a string. */
 function columnOf(id: string): string {
   if (typeof id !== 'string') throw new TypeError('The id of a row is not a string. Give a text as id.');
   return orderedText(id);
@@ -107,5 +107,5 @@ function columnOf(id: string): string {
 
 const rowOf = <R extends Row>({ id, version, row }: StoredRow): R => rowOfText(id, version, row);
 
-/** Waits a random time, so that two writers of one row do not collide repeatedly. */
+/** Waits a random time, so that two writers of the same row do not collide repeatedly. */
 const pause = (): Promise<void> => sleep(Math.random() * 5);

@@ -1,8 +1,8 @@
 /**
  * Files of this process, each with one worker thread that all stores of the file share.
  *
- * `worker/` has the side of the worker. A call is a message to the worker, so this thread never waits for a disk. If a worker ends by an error, its calls
- * are rejected, and the next call starts a new worker.
+ * `worker/` has the code of the worker thread. A call is a message to the worker, so that the thread of the service never waits for a disk.
+ * If an error ends a worker, the pending calls of the worker are rejected. The next call starts a new worker.
  */
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -15,7 +15,7 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** The worker of a file, with the calls that it has to answer. */
+/** Worker of a file, with its pending calls. */
 class FileWorker {
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
@@ -25,7 +25,7 @@ class FileWorker {
   #error: unknown;
   #last = 0;
 
-  /** @param forget is called when the worker has ended, before its calls are rejected, so that no later call is sent to it */
+  /** @param forget is called after the worker has ended, and before its pending calls are rejected, so that no later call is sent to this worker */
   constructor(data: WorkerData, forget: (worker: FileWorker) => void) {
     // Options of the host's process, such as modules to preload, are not meant for this thread.
     this.#worker = new Worker(new URL('./worker/worker.js', import.meta.url), {
@@ -52,7 +52,7 @@ class FileWorker {
   call<Name extends keyof Calls>(name: Name, args: Parameters<Calls[Name]>): Promise<ReturnType<Calls[Name]>> {
     return new Promise<unknown>((resolve, reject) => {
       this.#last += 1;
-      // Throws for an argument that is not plain data, which is never pending.
+      // `postMessage` throws for an argument that is not plain data. The call must not be pending then.
       this.#worker.postMessage({ id: this.#last, at: threadTime(), name, args } as unknown as Call);
       // Pending calls keep the process running, as a connection to a server does.
       if (this.#pending.size === 0) this.#worker.ref();
@@ -75,7 +75,7 @@ class FileWorker {
   }
 }
 
-/** A file with its users. The last user that closes it ends the worker. */
+/** File with the number of stores that use the file. When the last of these stores is closed, the worker ends. */
 class SharedFile {
   readonly #path: string;
   #users = 0;
@@ -116,7 +116,7 @@ class SharedFile {
 /** Files in use, by real path. */
 const files = new Map<string, SharedFile>();
 
-/** The use of a file by one store, from its first call to its close. */
+/** Use of a file by one store, from the first call of the store until the store is closed. */
 export class FileUse {
   readonly #file: string;
   #shared: SharedFile | undefined;
@@ -127,7 +127,7 @@ export class FileUse {
     this.#file = file;
   }
 
-  /** @throws the error of the call; Error if the worker ends. */
+  /** Sends a call to the worker. @throws the error of the call; Error if the worker ends. */
   async call<Name extends keyof Calls>(name: Name, ...args: Parameters<Calls[Name]>): Promise<ReturnType<Calls[Name]>> {
     if (this.#isClosed) throw new Error('The store was closed.');
     return this.#entered().call(name, args);
@@ -151,7 +151,7 @@ export class FileUse {
   }
 }
 
-/** Returns the path without symbolic links, of a file that may not exist yet. */
+/** Returns the path without symbolic links. The file may not exist yet. */
 function realPathOf(file: string): string {
   for (const path of [() => realpathSync(file), () => join(realpathSync(dirname(file)), basename(file))]) {
     try {

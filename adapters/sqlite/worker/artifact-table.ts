@@ -4,7 +4,10 @@ import { originalText, storableText } from '../../sql/storable-text.js';
 import type { Database } from './database.js';
 import type { Columns, Statement } from './node-sqlite.js';
 
-/** A record until it expires, or the tombstone of a removed record, which has no value. Times are milliseconds since the epoch. */
+/**
+ * Table of the artifacts. Until a row expires, the row is a record, or the tombstone of a removed record. A tombstone has no value. Times are milliseconds
+ * since the epoch.
+ */
 const schema = `
 create table if not exists idp_artifacts (
   key text not null primary key,
@@ -74,7 +77,7 @@ export class ArtifactTable {
     );
   }
 
-  /** Writes a tombstone, which ends no earlier than a tombstone that is there. */
+  /** Writes a tombstone. The tombstone expires no earlier than an existing tombstone of the record. */
   #remove({ key, until }: Remove, current: Columns | undefined): void {
     const end = isTombstone(current) ? Math.max(until, Number(current?.expires_at)) : until;
     this.#write.run(key, null, 0, Math.trunc(end), null, null, null);
@@ -83,7 +86,7 @@ export class ArtifactTable {
 
 const isTombstone = (current: Columns | undefined): boolean => current !== undefined && current.value === null;
 
-/** Returns whether the condition of a write holds for the current record. @param current undefined if it has expired */
+/** Returns whether the current record meets the condition of a write. @param current undefined if the record does not exist or has expired */
 function holds(write: ArtifactWrite, current: Columns | undefined): boolean {
   if (write.op === 'remove') return true;
   if (isTombstone(current)) return false;

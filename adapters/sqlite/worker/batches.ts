@@ -3,17 +3,17 @@ import { type Database, LostTransaction } from './database.js';
 import { failureOf } from './failures.js';
 import { isSqliteError, sqliteCodeOf, sqliteCodes } from './node-sqlite.js';
 
-/** Maximum calls of one transaction, so that no call waits long for the calls before it. */
+/** Maximum calls of one transaction, so that no call waits long for earlier calls. */
 const MAX_CALLS = 200;
-/** Milliseconds after which the caller has given up. */
+/** Milliseconds after which the service no longer waits for a call. */
 const PATIENCE_MS = 1500;
 
 type DataCall = CallsOf<Reads> | CallsOf<Writes>;
 type AnyCall = (...args: readonly unknown[]) => unknown;
 
 /**
- * Runs the calls that wait. Reads come first, and are answered immediately. Writes then share one transaction, and are answered when the transaction is on the
- * disk. A write that is refused undoes only its own part.
+ * Batches of waiting calls. Reads run first, and are answered immediately. Writes then share one transaction, and are answered when the transaction is on
+ * the disk. If a write is refused, only the changes of this write are undone.
  */
 export class Batches {
   readonly #database: Database;
@@ -49,13 +49,13 @@ export class Batches {
     } catch (thrown) {
       const error = thrown instanceof LostTransaction ? thrown.cause : thrown;
       const failure = failureOf(error, this.#database.file);
-      // After an error of the disk, only a connection that reads the log again knows what the disk has.
+      // After an error of the disk, only a new connection, which reads the log again, returns what is on the disk.
       if (isSqliteError(error) && sqliteCodeOf(error) === sqliteCodes.inputOutput) throw new Error(failure.message, { cause: error });
       return writes.map(({ id }) => ({ id, failure }));
     }
   }
 
-  /** @throws LostTransaction */
+  /** Runs one write of a transaction in a savepoint. @throws LostTransaction */
   #answerAlone(call: DataCall): Answer {
     try {
       return { id: call.id, value: this.#database.inSavepoint(() => this.#call(call, this.#writes)) };

@@ -14,6 +14,6 @@ setInterval(() => {
     // `log` is the number of pages in the log.
     parentPort?.postMessage(Number(checkpoint.get()?.log));
   } catch {
-    // The calls of the stores find the same outage.
+    // The calls of the stores detect the same outage.
   }
 }, EVERY_MS);

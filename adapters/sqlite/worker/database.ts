@@ -1,8 +1,9 @@
 /**
- * The worker thread of a file: its connection, its tables, and the calls of the stores.
+ * Worker thread of a file: the connection to the file, the tables, and the calls of the stores.
  *
- * `worker` is the entry. `database` opens the file, `file-lock` keeps other processes away, `batches` shares one transaction between the calls that wait,
- * and a second thread (`checkpointer`) copies the log into the file. The other files have one table each.
+ * `worker` is the entry of the thread. `database` opens the file, and `file-lock` prevents other processes from using the file.
+ * `batches` runs the waiting writes in one transaction. `checkpointer` is a second thread, which copies the log into the file.
+ * `artifact-table`, `counters`, `registry` and `row-table` have the tables.
  */
 import { closeSync, openSync, statSync } from 'node:fs';
 import { IdpError } from '../../../lib/errors.js';
@@ -10,7 +11,7 @@ import { type Connection, connect, hasSafeCheckpoints, type Statement } from './
 
 /** Milliseconds that a statement waits for another program that writes the file. */
 const BUSY_MS = 500;
-/** Maximum bytes of the log after all its pages are in the file. */
+/** Maximum bytes of the log after all pages of the log were copied into the file. */
 const LOG_LIMIT = 64 * 1024 * 1024;
 
 /** Settings that are read back, because a file system may refuse them. @see https://sqlite.org/pragma.html */
@@ -21,7 +22,10 @@ const settings = [
   ['encoding', 'UTF-8', 'name a new file'],
 ] as const;
 
-/** Creates a missing file that only its owner may read. An existing file is not opened here, because closing it would release the locks of this process. */
+/**
+ * Creates a missing file that only its owner may read. An existing file is not opened here, because closing the file would release the locks of this
+ * process.
+ */
 export function createFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
@@ -31,7 +35,8 @@ export function createFile(file: string): void {
 }
 
 /**
- * Refuses an empty file before SQLite opens it, because SQLite removes the log of an empty file. The log may have acknowledged writes of a file that was moved.
+ * Refuses an empty file before SQLite opens the file, because SQLite removes the log of an empty file. The log may have acknowledged writes of a file that
+ * was moved.
  */
 function checkLog(file: string, isReopened: boolean): void {
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
@@ -45,12 +50,15 @@ function checkLog(file: string, isReopened: boolean): void {
   });
 }
 
-/** The file that a path names when it is opened. */
+/** Path, with the file that the path named when this object was created. */
 export class Place {
   readonly #path: string;
   readonly #inode: number;
 
-  /** @throws IdpError `store_unfit` if the file has a second name, under which it has another log and another lock; Error if there is no file */
+  /**
+   * @throws IdpError `store_unfit` if the file has a second name, because a process would use another log and another lock under that name; Error if there
+   * is no file
+   */
   constructor(path: string) {
     const stats = statSync(path);
     this.#path = path;
@@ -66,21 +74,24 @@ export class Place {
     }
   }
 
-  /** @throws Error if the path names another file now. Writes to the first file could be lost, and its lock would keep no process away. */
+  /**
+   * Checks that the path still names the same file. Otherwise writes to the first file could be lost, and its lock would not stop another process.
+   * @throws Error if the path names another file
+   */
   check(): void {
     if (statSync(this.#path, { throwIfNoEntry: false })?.ino === this.#inode) return;
     throw new Error(`The file ${this.#path} was moved or removed while the service runs. Put the file back, or restart the service.`);
   }
 }
 
-/** An error that has ended the transaction of several calls. The cause is the error of SQLite. */
+/** Error that has ended the transaction of several calls. The cause is the error of SQLite. */
 export class LostTransaction extends Error {
   constructor(cause: unknown) {
     super('The transaction was undone.', { cause });
   }
 }
 
-/** The connection to the file. */
+/** Connection to the file. */
 export class Database {
   readonly file: string;
   readonly #connection: Connection;
@@ -93,7 +104,7 @@ export class Database {
 
   /**
    * @param isReopened whether the file must have the tables of the stores
-   * @throws IdpError `store_unfit` for settings that the file does not take; Error if the file cannot be opened.
+   * @throws IdpError `store_unfit` for a setting that SQLite does not apply; Error if the file cannot be opened.
    */
   constructor(file: string, isReopened: boolean) {
     this.file = file;
@@ -123,7 +134,7 @@ export class Database {
     this.#connection.exec(sql);
   }
 
-  /** Runs the work in a transaction, which is on the disk when this function returns. If the work or the commit fails, nothing is written. */
+  /** Runs a function in a transaction. The transaction is on the disk when this method returns. If the function or the commit fails, nothing is written. */
   inTransaction<T>(work: () => T): T {
     this.#begin.run();
     try {
@@ -137,8 +148,8 @@ export class Database {
   }
 
   /**
-   * Runs a part of a transaction. If the part throws, only its own writes are undone.
-   * @throws LostTransaction after an error by which SQLite undid the whole transaction. No part may run after it, because its writes would be alone.
+   * Runs a function in a savepoint of a transaction. If the function throws, only its own writes are undone.
+   * @throws LostTransaction if SQLite has undone the whole transaction. No later savepoint may run, because its writes would be committed alone.
    */
   inSavepoint<T>(work: () => T): T {
     this.#savepoint.run();
@@ -157,12 +168,12 @@ export class Database {
     return hasSafeCheckpoints(String(this.prepare('select sqlite_version() as version').get()?.version));
   }
 
-  /** Copies the pages of the log that no reader needs into the file, so that the log can begin again. Never waits for a reader. */
+  /** Copies the pages of the log that no reader needs into the file, so that SQLite can write the log from its start again. Never waits for a reader. */
   checkpoint(): void {
     this.#connection.exec('pragma wal_checkpoint(passive)');
   }
 
-  /** @throws Error if the file cannot be read */
+  /** Checks that the file can be read. @throws Error if the file cannot be read */
   checkReadable(): void {
     this.#read.get();
   }
@@ -171,7 +182,7 @@ export class Database {
     this.#connection.close();
   }
 
-  /** @returns false if SQLite has undone the transaction itself, as after some errors of the disk. */
+  /** Undoes a transaction or a savepoint. @returns false if SQLite has undone the transaction itself, as after some errors of the disk. */
   #undo(sql: string): boolean {
     try {
       this.#connection.exec(sql);
@@ -181,7 +192,7 @@ export class Database {
     }
   }
 
-  /** Refuses an empty file in the place of the service's file, because every user would be absent. */
+  /** Refuses a file without tables in the place of the service's file, because every user would be missing. */
   #checkTables(): void {
     if (this.prepare("select 1 from sqlite_schema where name = 'idp_rows'").get() !== undefined) return;
     this.#connection.close();

@@ -13,9 +13,9 @@ export interface FileLock {
 }
 
 /**
- * Locks the file for this process: a transaction on a second file, which lasts as long as the worker. The operating system releases the lock with the
- * process, however the process ends.
- * @param isStopped ends the wait
+ * Locks the file for this process. The lock is a transaction on a second file, and lasts as long as the worker. When the process ends for any reason, the
+ * operating system releases the lock.
+ * @param isStopped returns true to end the wait
  * @throws IdpError `store_unfit` while another process has the lock
  */
 export async function lockFile(file: string, isStopped: () => boolean): Promise<FileLock> {
@@ -25,7 +25,7 @@ export async function lockFile(file: string, isStopped: () => boolean): Promise<
   const lock = connect(path);
   for (const end = performance.now() + WAIT_MS; ; ) {
     try {
-      // The file stays empty, so its transaction needs no journal on the disk.
+      // The lock file stays empty, so its transaction needs no journal on the disk.
       lock.exec('pragma journal_mode = memory; begin exclusive');
       return { place, close: () => lock.close() };
     } catch (error) {

@@ -1,7 +1,7 @@
-/** The part of `node:sqlite` that the worker uses. Its types are not in `@types/node` 20. */
+/** Members of `node:sqlite` that this service uses. The types are declared here, because `@types/node` 20 does not have them. */
 
 export type Value = string | number | null;
-/** A row of an answer, by the names of its columns. */
+/** Row of an answer, by the names of its columns. */
 export type Columns = Readonly<Record<string, Value>>;
 
 export interface Statement {
@@ -17,16 +17,14 @@ export interface Connection {
 }
 
 interface NodeSqlite {
-  /** The name from Node.js 26. */
+  /** Name of `DatabaseSync` from Node.js 26. */
   readonly Database?: new (
     path: string,
   ) => Connection;
   readonly DatabaseSync: new (path: string) => Connection;
 }
 
-/**
- * Loads `node:sqlite` in this thread, without the warning that it is experimental. All other warnings of the thread are printed.
- */
+/** Opens a file by `node:sqlite`, without the warning that `node:sqlite` is experimental. All other warnings of the thread are printed. */
 export function connect(path: string): Connection {
   const { emitWarning } = process;
   process.emitWarning = () => {};
@@ -52,7 +50,8 @@ export const sqliteCodes = { busy: 5, readOnly: 8, inputOutput: 10, corrupt: 11,
 export const sqliteCodeOf = (error: SqliteError): number => error.errcode & 0xff;
 
 /**
- * Returns whether a checkpoint and a commit of two connections are safe at the same time. Before version 3.51.3, they could damage the file.
+ * Returns whether a checkpoint and a commit of two connections are safe at the same time. Before version 3.51.3, a checkpoint and a commit at the same time
+ * could damage the file.
  * @see https://sqlite.org/wal.html#walresetbug
  */
 export function hasSafeCheckpoints(version: string): boolean {

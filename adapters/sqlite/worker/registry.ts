@@ -29,10 +29,13 @@ create table if not exists idp_entries (
   primary key (index_id, key, id)
 ) strict, without rowid`;
 
-/** Rows, or entries, in one transaction while an index is filled, so that calls in between are not delayed for long. */
+/**
+ * Rows that one transaction reads while an index is filled, so that other calls are not delayed for long. A transaction deletes up to ten times as many old
+ * entries.
+ */
 const PAGE = 500;
 
-/** An index that the file has, with or without all its entries. */
+/** Index that the file has. Entries of some rows may still be missing. */
 export interface StoredIndex {
   readonly id: number;
   readonly name: string;
@@ -45,8 +48,8 @@ export interface StoredIndex {
 const specText = ({ fields, unique = false, order }: IndexSpec): string => JSON.stringify({ fields, unique, ...(order && { order }) });
 
 /**
- * The declared indexes of all collections, and their entries. An index stays until an operator removes it, and every write keeps its entries. A new index is
- * filled in pages. Calls in between keep the entries of their own rows.
+ * Registry of the declared indexes of all collections, with their entries. An index stays until an operator removes the index, and every write updates the
+ * entries of the index. A new index is filled page by page. Writes in between add the entries of their own rows.
  */
 export class Registry {
   readonly #database: Database;
@@ -56,7 +59,7 @@ export class Registry {
   readonly #delete: Statement;
   readonly #row: Statement;
   readonly #page: Statement;
-  /** Openings run one after the other, because two of them would fill the same index. */
+  /** Last opening. Openings run one after the other, because two openings would fill the same index. */
   #opening: Promise<void> = Promise.resolve();
 
   constructor(database: Database) {
@@ -78,14 +81,17 @@ export class Registry {
     return this.#collections.get(collection) ?? [];
   }
 
-  /** @throws TypeError for an index that was not opened. */
+  /** Returns an index by its name. @throws TypeError for an index that was not opened. */
   named(collection: string, name: string): StoredIndex {
     const stored = this.of(collection).find((index) => index.name === name);
     if (stored === undefined) throw new TypeError(`'${collection}' has no index '${name}'. Name an index that was opened.`);
     return stored;
   }
 
-  /** @throws IdpError `store_unfit` if an index has another form, `conflict` if rows have the same unique value. */
+  /**
+   * Registers missing indexes, and fills incomplete indexes.
+   * @throws IdpError `store_unfit` if an index has another form, `conflict` if rows have the same unique value.
+   */
   open(specs: readonly CollectionSpec[]): Promise<void> {
     const opened = this.#opening.then(async () => {
       for (const stored of this.#database.inTransaction(() => this.#register(specs))) this.#keep(stored);
@@ -97,7 +103,7 @@ export class Registry {
     return opened;
   }
 
-  /** Adds an entry. @throws IdpError `conflict` if another row has this key of a unique index. */
+  /** Adds an entry. @throws IdpError `conflict` if another row has this index key in a unique index. */
   add(stored: StoredIndex, key: string, id: string): void {
     if (stored.index.isUnique) {
       for (const { id: owner } of this.#owners.all(stored.id, key, id)) {
@@ -124,7 +130,7 @@ export class Registry {
     else indexes.push(stored);
   }
 
-  /** Registers missing indexes, and returns them. An index over no rows is complete. */
+  /** Registers missing indexes, and returns them. An index of a collection without rows is complete. */
   #register(specs: readonly CollectionSpec[]): readonly StoredIndex[] {
     const added: StoredIndex[] = [];
     const insert = this.#database.prepare('insert into idp_indexes (collection, name, spec, is_complete) values (?, ?, ?, ?) returning id');
@@ -161,7 +167,7 @@ export class Registry {
     stored.isComplete = true;
   }
 
-  /** @returns the id behind which the next page begins; undefined after the last page. */
+  /** Adds the entries of one page of rows. @returns the id behind which the next page begins; undefined after the last page. */
   #fillPage(stored: StoredIndex, after: string): string | undefined {
     const rows = this.#page.all(stored.collection, after, PAGE);
     for (const { id, row } of rows) {
@@ -172,7 +178,7 @@ export class Registry {
     return undefined;
   }
 
-  /** Removes an index that the rows do not allow. Otherwise the version of the service before could not write its rows. */
+  /** Removes a unique index that existing rows violate. Otherwise the previous version of the service could not write its rows. */
   #forget(stored: StoredIndex): void {
     this.#database.inTransaction(() => {
       this.#database.prepare('delete from idp_entries where index_id = ?').run(stored.id);
@@ -185,7 +191,7 @@ export class Registry {
   }
 }
 
-/** Returns the keys of a stored row; undefined for a row that another program wrote and that cannot be read. */
+/** Returns the index keys of a stored row; undefined for a row of another program that is unreadable, or that the index refuses. */
 export function keysOf(index: RowIndex, id: string, text: string): readonly string[] | undefined {
   const row = rowOfText<Row>(id, 1, text);
   if ('unreadable' in row) return undefined;

@@ -7,7 +7,7 @@ import type { Database } from './database.js';
 import type { Statement } from './node-sqlite.js';
 import { keysOf, type Registry } from './registry.js';
 
-/** Selects the rows of entries, in the order of the entries. */
+/** Beginning of a statement that selects the rows of entries, in the order of the entries. */
 const along =
   'select r.id, r.version, r.row from idp_entries e cross join idp_rows r on r.collection = ? and r.id = e.id where e.index_id = ?';
 
@@ -47,7 +47,7 @@ export class RowTable {
     return this.#ofKey.all(collection, id, index.key, after, limit) as unknown as StoredRow[];
   }
 
-  /** Ids are not empty, so the position of a key and the empty id is in front of all rows with the key. */
+  /** Returns rows in the order of an index. Ids are not empty, so the position with an empty id is before all rows with the same index key. */
   range(collection: string, { index, from, below, after, isDescending, limit }: RowRange): StoredRow[] {
     const { id } = this.#registry.named(collection, index);
     const bound = { key: isDescending ? below : from, id: '' };
@@ -57,13 +57,13 @@ export class RowTable {
     return statement.all(collection, id, start.key, start.id, end, limit) as unknown as StoredRow[];
   }
 
-  /** @throws IdpError `conflict` */
+  /** Inserts a row. @throws IdpError `conflict` */
   insert(collection: string, id: string, row: string): void {
     if (this.get(collection, id) !== undefined) throw new IdpError('conflict');
     this.#put(collection, { id, version: 1, row }, undefined);
   }
 
-  /** @returns the version of the written row. @throws IdpError `conflict` */
+  /** Inserts or replaces a row. @returns the version of the written row. @throws IdpError `conflict` */
   put(collection: string, id: string, row: string): number {
     const current = this.get(collection, id);
     const version = (current?.version ?? 0) + 1;
@@ -71,7 +71,7 @@ export class RowTable {
     return version;
   }
 
-  /** @returns false if the row has another version now. @throws IdpError `conflict` */
+  /** Replaces a row. @returns false if the row has another version now. @throws IdpError `conflict` */
   replace(collection: string, id: string, row: string, version: number): boolean {
     const current = this.get(collection, id);
     if (current?.version !== version) return false;
@@ -92,7 +92,7 @@ export class RowTable {
     this.#moveEntries(collection, current, next);
   }
 
-  /** Deletes entries of keys that the next version of a row does not have, and adds entries of its new keys. */
+  /** Deletes entries of index keys that the next version of a row does not have, and adds entries of new index keys. */
   #moveEntries(collection: string, current: StoredRow | undefined, next: StoredRow | undefined): void {
     const after = next && rowOfText<Row>(next.id, next.version, next.row);
     for (const stored of this.#registry.of(collection)) {

@@ -18,7 +18,7 @@ interface Sweeper {
   readonly remove: Statement;
 }
 
-/** Removes expired rows, because rows that are never read again would fill the file. Reads check expiry themselves. */
+/** Regular removal of expired rows, because rows that are never read again would fill the file. Reads check expiry themselves. */
 export class Sweep {
   readonly #database: Database;
   readonly #sweepers: readonly Sweeper[];
@@ -41,14 +41,14 @@ export class Sweep {
 
   #run(): void {
     let isFull = false;
-    // A sweep that fails reports nothing, because calls find the same outage.
+    // A failed sweep is not reported, because the calls of the stores detect the same outage.
     try {
       isFull = this.#remove(Date.now());
     } catch {}
     this.#timer = setTimeout(() => this.#run(), isFull ? SOON_MS : EVERY_MS);
   }
 
-  /** @returns whether there may be more expired rows. */
+  /** Removes a batch of expired rows from each table. @returns whether there may be more expired rows. */
   #remove(now: number): boolean {
     const due = this.#sweepers.filter(({ find }) => find.get(now) !== undefined);
     if (due.length === 0) return false;

@@ -1,4 +1,4 @@
-/** Entry of the thread that has the connection to a file. */
+/** Entry of the worker thread, which has the connection to a file. */
 import { parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads';
 import type { Call, CallsOf, Message, Reads, Service, WorkerData, Writes } from '../calls.js';
 import { ArtifactTable } from './artifact-table.js';
@@ -11,16 +11,19 @@ import { Registry } from './registry.js';
 import { RowTable } from './row-table.js';
 import { Sweep } from './sweep.js';
 
-/** Pages of the log from which this thread completes a checkpoint itself. Otherwise a log under constant load would never begin again. */
+/**
+ * Pages of the log from which this thread completes a checkpoint itself. Otherwise SQLite could never write the log from its start again under constant
+ * load.
+ */
 const LONG_LOG = 4000;
 
 /** Milliseconds between two checkpoints in this thread. */
 const CHECKPOINT_MS = 1000;
 
-/** Milliseconds between two checks whether the file, its log and its lock are in their places. */
+/** Milliseconds between two checks that the file, its log and its lock have not been moved or removed. */
 const PLACE_CHECK_MS = 1000;
 
-/** An open file. */
+/** Open file. */
 class OpenFile {
   readonly database: Database;
   readonly batches: Batches;
@@ -42,9 +45,9 @@ class OpenFile {
     );
     this.#sweep = new Sweep(this.database);
     this.#stopCheckpoints = this.database.maySplitCheckpoints() ? checkpointBeside(this.database) : checkpointBetweenCalls(this.database);
-    // Reading the tables has made the log. If another program removes the log, the end of this thread copies its pages into the file.
+    // The log exists, because the tables were read. If another program removes the log, this thread ends, and copies the pages of the log into the file.
     const places = [this.database.place, new Place(`${file}-wal`), lock.place];
-    // The error ends this thread, and the calls of the stores get it.
+    // The error of a check ends this thread, and rejects the calls of the stores.
     this.#places = setInterval(() => {
       for (const place of places) place.check();
     }, PLACE_CHECK_MS);
@@ -54,7 +57,7 @@ class OpenFile {
     this.#sweep.stop();
     clearInterval(this.#places);
     await this.#stopCheckpoints();
-    // The last connection copies the log into the file, and removes the log.
+    // When the last connection closes, SQLite copies the log into the file, and removes the log.
     this.database.close();
     this.#lock.close();
   };
@@ -67,13 +70,16 @@ function checkpointBeside(database: Database): () => Promise<unknown> {
   return () => thread.terminate();
 }
 
-/** Copies the log into the file in this thread, with an older version of SQLite. Calls wait meanwhile. */
+/**
+ * Starts a timer that copies the log into the file in this thread, with an older version of SQLite. Calls wait during each copy.
+ * @returns a function that stops the timer
+ */
 function checkpointBetweenCalls(database: Database): () => Promise<unknown> {
   const timer = setInterval(() => {
     try {
       database.checkpoint();
     } catch {
-      // The calls of the stores find the same outage.
+      // The calls of the stores detect the same outage.
     }
   }, CHECKPOINT_MS);
   return async () => clearInterval(timer);
@@ -101,7 +107,7 @@ const port = parentPort as NonNullable<typeof parentPort>;
 const { file, isReopened } = workerData as WorkerData;
 let opened: OpenFile | undefined;
 let isClosing = false;
-/** Calls that wait for the file. */
+/** Calls that wait until the file is open. */
 let waiting: Call[] = [];
 
 const post = (message: Message): void => port.postMessage(message);
@@ -120,7 +126,9 @@ async function open(): Promise<void> {
   waiting = [];
 }
 
-/** While the file is being opened, only the health is answered, because a start may wait long for another process. */
+/**
+ * Runs calls, or queues them until the file is open. Only `health` is answered before the file is open, because a start may wait long for another process.
+ */
 function receive(calls: readonly Call[]): void {
   isClosing ||= calls.some(({ name }) => name === 'close');
   if (opened !== undefined) {
