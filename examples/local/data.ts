@@ -1,4 +1,4 @@
-/** `--data <file>`: the demo keeps its records in a file, and its keys in a second file beside it. */
+/** Data of the demo with `--data <file>`. The demo keeps its records in the file, and its keys in a second file in the same folder. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type IdentityProviderOptions, IdpError } from 'tenant-idp';
@@ -19,8 +19,8 @@ const secret = () => randomBytes(32).toString('base64url');
 const keysPath = (file: string): string => `${file}.keys.json`;
 
 /**
- * Returns the keys of an earlier start; undefined if there was none.
- * @throws SettingsError if the keys cannot be read, or if only the records are there, because they are encrypted
+ * Returns the keys of an earlier start; undefined if there was no earlier start.
+ * @throws SettingsError if the keys cannot be read, or if only the records exist, because the records are encrypted with the keys
  */
 export function storedKeys(file: string): Keys | undefined {
   const path = keysPath(file);
@@ -28,7 +28,7 @@ export function storedKeys(file: string): Keys | undefined {
     try {
       return JSON.parse(readFileSync(path, 'utf8')) as Keys;
     } catch {
-      // The error of the parser may repeat a key.
+      // The error of the parser may contain a key.
       throw new SettingsError(`${path} cannot be read: put the keys of the first start back, or name another file.`);
     }
   }
@@ -36,7 +36,7 @@ export function storedKeys(file: string): Keys | undefined {
   throw new SettingsError(`${path} is missing, and the records in ${file} are encrypted with its keys: put it back, or name another file.`);
 }
 
-/** @throws SettingsError if the file of the keys cannot be written, such as in a folder that does not exist */
+/** Creates the keys, and writes the keys to a file. @throws SettingsError if the file cannot be written, such as in a folder that does not exist */
 export function makeKeys(file: string, ownProviderPort: number): Keys {
   const keys: Keys = { encryption: secret(), cookies: secret(), subjectSalt: secret(), ownProviderPort };
   try {
@@ -47,7 +47,7 @@ export function makeKeys(file: string, ownProviderPort: number): Keys {
   return keys;
 }
 
-/** @throws SettingsError on a Node.js without SQLite */
+/** Opens both stores of a file. @throws SettingsError on a Node.js without SQLite */
 export function openStores(file: string): Pick<IdentityProviderOptions, 'artifacts' | 'directory'> {
   try {
     return { artifacts: sqliteArtifacts({ file }), directory: sqliteDirectory({ file }) };

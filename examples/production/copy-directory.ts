@@ -12,7 +12,7 @@ try {
   const [source, target] = opened as [Stores, Stores];
   const counts = await copyDirectory({ from: source.directory, to: target.directory });
   const copied = Object.entries(counts).filter(([, count]) => count > 0);
-  // A store makes a missing database, so that a name that is misspelt is an empty database.
+  // A store makes a missing database, so a misspelt name leads to an empty database.
   if (copied.length === 0) throw new SettingsError('The database to copy from has no records. Check its URL.');
   for (const [collection, count] of copied) console.log(`${collection}: ${count}`);
   console.log('Set DATABASE_URL to the new database. All users sign in again.');

@@ -5,7 +5,7 @@ import { databaseOf, SettingsError } from './settings.js';
 
 const secret = () => randomBytes(32).toString('base64url');
 
-/** Returns the value in quotes if it has characters that mean something else in such a file, such as `#`. */
+/** Returns the value, in quotes if the value has characters with another meaning in a file `.env`, such as `#`. */
 function quoted(value: string): string {
   if (/^[\w:/.@?=&%+,~-]*$/.test(value)) return value;
   const quote = ["'", '`', '"'].find((mark) => !value.includes(mark));
@@ -40,14 +40,14 @@ SUBJECT_SALT=${secret()}
 
 /**
  * Creates the file, with new keys.
- * @throws Error if the file exists, because data that was encrypted under lost keys cannot be decrypted
+ * @throws Error if the file exists, because data that was encrypted with lost keys cannot be decrypted
  */
 export function writeEnvFile(file: string): void {
   writeFileSync(file, textOf(process.env.DATABASE_URL || 'postgres://localhost:5432/idp'), { mode: 0o600, flag: 'wx' });
 }
 
 /**
- * Returns whether a service over a file starts for the first time: no keys are set, and nothing is encrypted yet.
+ * Returns whether a service with a file as its database starts for the first time: no keys are set, and no data is encrypted yet.
  * @throws SettingsError for the URL of a file that cannot be used
  */
 export function isFirstStart(): boolean {

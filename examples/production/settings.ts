@@ -4,25 +4,25 @@ import { fileURLToPath } from 'node:url';
 
 export interface Settings {
   readonly issuer: string;
-  /** Address and port that the processes share. */
+  /** Address and port that all processes of the service share. */
   readonly host: string;
   readonly port: number;
   readonly processes: number;
   /** Number of proxies in front of the service, each of which adds an entry to X-Forwarded-For. */
   readonly proxies: number;
-  /** The store of the directory, and of the artifacts unless `redis` is there. */
+  /** Database of the directory, and of the artifacts unless `redis` is set. */
   readonly database: Database;
   /** URL of one server, or URLs of the nodes of a Cluster. */
   readonly redis?: { readonly url: string } | { readonly clusterUrls: readonly string[] };
-  /** Prefix of all keys in Redis. */
+  /** Prefix of all store keys in Redis. */
   readonly redisPrefix: string;
-  /** Encryption keys, newest first, like all lists of keys. */
+  /** Encryption keys. In every list of keys, the newest key is the first. */
   readonly encryptionKeys: readonly string[];
   readonly cookieKeys: readonly string[];
   readonly subjectSalt: string;
   /** Secret and redirect URI of the client in the seed. */
   readonly web: { readonly secret: string; readonly redirectUri: string };
-  /** Secret of the client that administers all tenants. If absent, there is no such client. */
+  /** Secret of the client that administers all tenants. If the secret is absent, there is no such client. */
   readonly adminSecret?: string;
 }
 
@@ -32,12 +32,12 @@ export interface Database {
   readonly location: string;
 }
 
-/** An error that the operator who starts the service can correct. */
+/** Error that the operator who starts the service can correct. */
 export class SettingsError extends Error {}
 
 const required = ['ISSUER', 'DATABASE_URL', 'IDP_KEY', 'COOKIE_KEY', 'SUBJECT_SALT', 'WEB_SECRET', 'WEB_REDIRECT_URI'] as const;
 
-/** @throws SettingsError with the names of all missing variables, or the name of an invalid variable. */
+/** Reads the settings. @throws SettingsError with the names of all missing variables, or the name of an invalid variable. */
 export function readSettings(): Settings {
   loadEnvFile();
   const { env } = process;
@@ -55,7 +55,7 @@ export function readSettings(): Settings {
     host: env.HOST || '127.0.0.1',
     port: numberOf('PORT', 3000, 1, 65_535),
     processes: processesOf(database),
-    // The service speaks http. With an https issuer, there is a proxy that ends TLS.
+    // The service serves http. A service with an https issuer therefore has a proxy that ends TLS.
     proxies: numberOf('TRUST_PROXY', given('ISSUER').startsWith('https:') ? 1 : 0, 0, 10),
     database,
     ...redisOf(env),
@@ -68,13 +68,13 @@ export function readSettings(): Settings {
   };
 }
 
-/** Adds the variables of the file that the environment lacks. */
+/** Adds the variables of the file that are not set in the environment. */
 function loadEnvFile(): void {
   if (!existsSync('.env')) return;
   try {
     process.loadEnvFile('.env');
   } catch {
-    // The error of Node.js says that there is no such file.
+    // The error of Node.js would state that there is no such file.
     throw new SettingsError('The file .env cannot be read. Start the service as the user who owns the file.');
   }
 }
@@ -99,7 +99,7 @@ function processesOf({ kind }: Database): number {
   throw new SettingsError(`PROCESSES is ${processes}, and one process alone can use a file: set it to 1, or DATABASE_URL to a server.`);
 }
 
-/** Returns the database of a URL. Errors do not repeat the URL, because the URL may hold a password. */
+/** Returns the database of a URL. Errors do not repeat the URL, because the URL may contain a password. */
 export function databaseOf(url: string): Database {
   if (/^postgres(ql)?:/.test(url)) return { kind: 'postgres', location: url };
   if (url.startsWith('file:')) return { kind: 'file', location: fileOfUrl(url) };

@@ -1,4 +1,4 @@
-/** The stores that the URLs of the settings name. Each driver is loaded only if it is used. */
+/** Stores that the URLs in the settings name. Each driver is loaded only if it is used. */
 import type { Cluster, Redis } from 'ioredis';
 import type { ArtifactStore, DirectoryStore } from 'tenant-idp/store';
 import type { Settings } from './settings.js';
@@ -6,11 +6,11 @@ import type { Settings } from './settings.js';
 export interface Stores {
   readonly artifacts: ArtifactStore;
   readonly directory: DirectoryStore;
-  /** Closes the connections. The service closes its stores before. */
+  /** Closes the connections, after the service has closed its stores. */
   close(): Promise<void>;
 }
 
-/** Opens the database, and Redis for the artifacts if the settings name it. */
+/** Opens the database. If the settings name Redis, opens Redis for the artifacts. */
 export async function openStores(settings: Settings): Promise<Stores> {
   const database = await openDatabase(settings.database);
   if (settings.redis === undefined) return database;
@@ -59,7 +59,7 @@ async function openRedis(redis: NonNullable<Settings['redis']>): Promise<Redis |
   return client;
 }
 
-/** Returns a listener that logs an error unless it is the last error again, because each attempt to reconnect fails in the same way. */
+/** Returns a listener that logs an error only if the message differs from the last message. Each attempt to reconnect fails with the same message. */
 function onceEach(server: string): (error: Error) => void {
   let logged = '';
   return ({ message }) => {

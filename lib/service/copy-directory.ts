@@ -1,4 +1,4 @@
-/** Copies a directory from one store to another, so that a service can change its adapter. */
+/** Copy of a directory from one store to another, so that a service can change its adapter. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Extension } from '../contract/extension.js';
 import { IdpError } from '../errors.js';
@@ -9,25 +9,26 @@ import type { ChangeRecord } from '../store/records/records.js';
 import { extensionSpecs } from './extension-data.js';
 import { allExtensions } from './settings.js';
 
-/** Rows in one read. */
+/** Maximum rows in one read. */
 const PAGE = 500;
-/** Rows that are written at the same time. */
+/** Maximum rows that are written at the same time. */
 const PARALLEL = 8;
 
 export interface DirectoryCopy {
   /** The store with the records. No service may use the store during the copy. */
   readonly from: DirectoryStore;
-  /** The store that gets the records: an empty store, or a store with a part of the same copy. */
+  /** The store that gets the records: an empty store, or a store in which an interrupted run of the same copy left records. */
   readonly to: DirectoryStore;
   /** The option `extensions` of the service. Rows of an extension that is not named are not copied. @default [] */
   readonly extensions?: readonly Extension[];
 }
 
 /**
- * Copies all rows of a directory while the service is stopped, and leaves both stores open. Ids and members stay as they are, also in rows that the service
- * cannot read. Versions begin at 1. A copy that was interrupted may be started again. Artifacts are not copied, so all users sign in again.
+ * Copies all rows of a directory while the service is stopped. Both stores stay open after the copy. Ids and members stay as they are, also in rows that the
+ * service cannot read. Versions begin at 1. A copy that was interrupted may be started again. Artifacts are not copied, so all users sign in again.
  * @returns the number of rows in each collection
- * @throws IdpError `conflict` when the target has another row with an id or a unique value, or when the source was written during the copy
+ * @throws IdpError `conflict` if the target has another row with the same id or unique value, or if the source was written during the copy;
+ * `invalid_record` if the target cannot store a row
  * @example
  * ```ts
  * import { MongoClient } from 'mongodb';
@@ -64,12 +65,12 @@ async function copyRows(collection: string, from: Collection<Row>, to: Collectio
   }
 }
 
-/** Inserts the row, unless an earlier attempt inserted it. */
+/** Inserts the row, unless an earlier run of the copy inserted the same row. */
 async function copyRow(collection: string, row: Row, to: Collection<Row>): Promise<void> {
   try {
     await to.insert(row);
   } catch (error) {
-    // Another program may have written the row. The service cannot read such a row, and no store of another kind may take it.
+    // Another program may have written the row. The service cannot read this row, and the store of another adapter may refuse the row.
     if (error instanceof TypeError) throw new IdpError('invalid_record', { collection, id: String(row.id) }, { cause: error });
     if (!IdpError.is(error, 'conflict')) throw error;
     const existing = await to.get(row.id);
