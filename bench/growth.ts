@@ -11,14 +11,14 @@ import { startRedisServer } from './servers/redis-server.js';
 import { artifactsAt } from './servers/stores.js';
 import { settings } from './settings.js';
 
-/** `control` is a second `few`: it shows the difference between two equal stores on this machine. */
+/** Sides of the comparison. `control` is a second store like `few`, and shows the difference between two equal stores on this machine. */
 type Store = 'few' | 'many' | 'control';
 
 const FEW = 1000;
 const GOAL = 0.95;
 const names = ['client credentials', 'introspection', 'refresh with rotation, ES256'];
 
-/** A server with one store for each side, and the bytes that the records of a side take. */
+/** One store for each side, and the bytes that the records of a side take. */
 interface Databases {
   url(store: Store): Promise<string>;
   bytes(store: Store): Promise<number>;
@@ -30,7 +30,7 @@ export const measureGrowth = (): Promise<string> => measure(inRedis());
 /** Measures growth with artifacts in PostgreSQL. */
 export const measurePostgresGrowth = async (): Promise<string> => measure(await inPostgres());
 
-/** One process of this library serves three stores: two with few tokens, the third with very many tokens. */
+/** Measures one process of this library that serves three stores. Two stores have few tokens, and the third store has very many tokens. */
 async function measure(databases: Databases): Promise<string> {
   const tokens: Readonly<Record<Store, number>> = { few: FEW, many: settings.tokens, control: FEW };
   const stores = Object.keys(tokens) as Store[];
@@ -64,7 +64,7 @@ async function measure(databases: Databases): Promise<string> {
   }
 }
 
-/** A Redis server for each side. */
+/** Returns databases in Redis: one server for each side. */
 function inRedis(): Databases {
   const servers = new Map<Store, RedisServer>();
   return {
@@ -85,7 +85,7 @@ function inRedis(): Databases {
   };
 }
 
-/** A database for each side. */
+/** Returns databases in PostgreSQL: one server with a database for each side. */
 async function inPostgres(): Promise<Databases> {
   const server = await startPostgresServer();
   return {
@@ -95,7 +95,7 @@ async function inPostgres(): Promise<Databases> {
   };
 }
 
-/** @returns the bytes that the store needs for the tokens. */
+/** Stores the tokens. @returns the bytes that the store needs for the tokens. */
 async function storeTokens(url: string, count: number, bytes: () => Promise<number>): Promise<number> {
   const { store, close } = artifactsAt(url);
   try {

@@ -11,9 +11,9 @@ import { quantile } from './results/statistics.js';
 import { fill } from './servers/fill.js';
 import { settings } from './settings.js';
 
-/** Concurrent callers. Every third call writes. */
+/** Number of concurrent loops of calls. Every third call of a loop writes. */
 const CALLERS = 20;
-/** Milliseconds without a backup that are measured. */
+/** Milliseconds of the measurement without a backup. */
 const QUIET_MS = 10_000;
 /** Maximum milliseconds that a checkpoint or a backup may delay a call. */
 const AT_MOST_MS = 50;
@@ -44,7 +44,7 @@ export async function measurePauses(): Promise<string> {
   }
 }
 
-/** Calls the store until the work has ended. @returns the milliseconds of each call */
+/** Calls the store until `work` has ended. @returns the milliseconds of each call */
 async function timesDuring(store: ArtifactStore, work: Promise<unknown>): Promise<readonly number[]> {
   const times: number[] = [];
   let isDone = false;

@@ -77,7 +77,10 @@ async function startSides(stops: (() => Promise<unknown> | unknown)[]): Promise<
 
 const hasSqlite = process.getBuiltinModule?.('node:sqlite') !== undefined;
 
-/** Starts a server that ends with the bench, unless the environment names one. Returns undefined if it is not installed. */
+/**
+ * Returns the URL of a MongoDB server: the server that the environment names, or a new server that ends with the bench. Returns undefined if no server is
+ * installed.
+ */
 function startMongo(): string | undefined {
   const { MONGODB_URL: given } = process.env;
   if (given !== undefined) return given.replace(/\/$/, '');
@@ -91,7 +94,7 @@ function startMongo(): string | undefined {
   }
 }
 
-/** Columns. Above 1, the side that is named first is faster. */
+/** Titles of the columns. A ratio above 1 means that the side that is named first is faster. */
 const columns = [
   'Request',
   'oidc-provider on PostgreSQL, 1/s',

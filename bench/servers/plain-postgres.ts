@@ -24,8 +24,8 @@ export interface PlainPostgres {
 }
 
 /**
- * Creates oidc-provider's adapter over PostgreSQL as a careful engineer would write it: one round trip for each call, statements that the server has prepared,
- * and a second use is refused. The users are in the same database.
+ * Creates an adapter of oidc-provider over PostgreSQL, as a careful engineer would write the adapter. Each call is one round trip, with a statement that
+ * the server has prepared. A second use of a record is refused. The users are in the same database.
  */
 export async function createPlainPostgres(url: string, user: { readonly sub: string }): Promise<PlainPostgres> {
   const pool = new pg.Pool({ connectionString: url, max: 16 });

@@ -2,9 +2,9 @@ import pg from 'pg';
 import { PostgresServer } from '../../test/support/stores/postgres-server.js';
 
 export interface BenchPostgres {
-  /** Makes a database. @returns its URL */
+  /** Makes a database. @returns the URL of the database */
   database(name: string): Promise<string>;
-  /** Runs one statement in a database by a connection of its own. */
+  /** Runs one statement in a database, over a separate connection. */
   query(database: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   stop(): Promise<void>;
 }

@@ -11,7 +11,7 @@ import type { DirectoryStore } from '../../lib/store/directory-store.js';
 
 export interface StoreUrls {
   readonly artifacts: string;
-  /** If absent, the directory is in memory. */
+  /** URL of the directory. If the URL is absent, the directory is in memory. */
   readonly directory?: string;
 }
 
@@ -44,7 +44,7 @@ function directoryAt(url: string): DirectoryStore {
 
 const pools = new Map<string, pg.Pool>();
 
-/** Returns one pool for both stores of a database, as a host has. */
+/** Returns one pool for both stores of a database, as in a host. */
 function poolOf(url: string): pg.Pool {
   const pool = pools.get(url) ?? new pg.Pool({ connectionString: url, ...postgresOptions, max: 16 });
   pools.set(url, pool);
