@@ -1,16 +1,16 @@
-/** Suites over each server that keeps both stores: MongoDB, PostgreSQL. */
+/** Suites over each server that has both stores: MongoDB and PostgreSQL. */
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import type { Row } from 'tenant-idp/store';
 import { withServer } from '../../servers/when.js';
 import { connect, databaseUrl, dropDatabase, makeDatabase, type Place, type Stores } from './places.js';
 
-/** A database for one test file, dropped at its end. Its services are told apart by prefix. */
+/** Database for one test file, which is dropped at the end of the file. Each service in the database has its own prefix. */
 export interface TestDurable {
-  /** A place that no service has yet. */
+  /** Returns a place that no service uses yet. */
   place(): Place;
-  /** Stores over one connection for the whole file. */
+  /** Returns stores over one connection for the whole file. */
   at(place: Place): Stores;
-  /** All rows of a collection, as the store has them. */
+  /** Returns all rows of a collection, as the store has them. */
   rows(place: Place, collection: string): Promise<readonly Row[]>;
 }
 

@@ -1,4 +1,4 @@
-/** PgBouncer in transaction mode before a PostgreSQL server: each transaction goes to any of few connections of the server. */
+/** PgBouncer in transaction mode in front of a PostgreSQL server. PgBouncer sends each transaction over any of its few connections to the server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -10,16 +10,16 @@ import { until } from '../time/until.js';
 import { statement } from './postgres.js';
 import { account, bound } from './postgres-server.js';
 
-/** By Debian's package. Its folder is not on the PATH of every user. */
+/** Path of PgBouncer in Debian's package. The folder is not on the PATH of every user. */
 export const PGBOUNCER = '/usr/sbin/pgbouncer';
 
 export interface PgBouncer {
-  /** URL of the same database. */
+  /** URL of the same database through PgBouncer. */
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** @param connections of the server, for all clients together */
+/** Starts PgBouncer. @param connections number of connections to the server, for all clients together */
 export async function startPgBouncer(target: string, connections: number): Promise<PgBouncer> {
   const { hostname, port, username, password } = new URL(target);
   const url = new URL(target);

@@ -1,11 +1,11 @@
-/** Both stores of several nodes on one server, MongoDB or PostgreSQL, for tests and for the processes that they start. */
+/** Both stores of several nodes on one server, MongoDB or PostgreSQL, for tests and for the processes that the tests start. */
 import { MongoClient } from 'mongodb';
 import pg from 'pg';
 import type { ArtifactStore, DirectoryStore } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { postgresArtifacts, postgresDirectory, postgresOptions } from 'tenant-idp/adapters/postgres';
 
-/** Where the records of one service are. A process that is started gets it as JSON. */
+/** Location of the records of one service. A process that a test starts gets the location as JSON. */
 export interface Place {
   /** URL of the server, with the name of the database. */
   readonly url: string;
@@ -22,7 +22,7 @@ export interface Connected {
   close(): Promise<void>;
 }
 
-/** Connections are there before many calls need them at once: machines that run tests are slow to make them. */
+/** Number of connections. MongoDB connections are made before many calls need them at the same time, because machines that run tests make them slowly. */
 const POOL = 8;
 
 /** Connects to a server by the scheme of its URL. */
@@ -43,13 +43,13 @@ export function connect(url: string): Connected {
   };
 }
 
-/** Returns the stores of a process that ends with its records still there. */
+/** Returns the stores of a process that ends without removing its records. */
 export const storesAt = ({ url, prefix }: Place): Stores => connect(url).stores(prefix);
 
 /** Returns the URL of a database of the server. */
 export const databaseUrl = (server: string, name: string): string => Object.assign(new URL(server), { pathname: `/${name}` }).href;
 
-/** Makes a database. MongoDB makes a database with its first collection. */
+/** Makes a database. In MongoDB, the first collection makes the database. */
 export async function makeDatabase(server: string, name: string): Promise<void> {
   if (server.startsWith('postgres')) await statement(server, `create database "${name}"`);
 }

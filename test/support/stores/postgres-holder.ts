@@ -1,4 +1,4 @@
-/** Another program's transaction, which holds locks while a store waits for them. */
+/** Transaction of another program. The transaction has locks, and a store waits for these locks. */
 import type { Pool, PoolClient } from 'pg';
 import { until } from '../time/until.js';
 
@@ -21,14 +21,14 @@ export class Holder {
     return this.#client.query(text);
   }
 
-  /** Ends the transaction, and the waits for it. */
+  /** Ends the transaction, so that calls no longer wait for its locks. */
   async end(how: 'commit' | 'rollback'): Promise<void> {
     await this.run(how);
     this.#client.release();
   }
 }
 
-/** Resolves when so many calls wait for a lock in the pool's database. */
+/** Waits until this number of calls wait for a lock in the pool's database. */
 export const waitsForLocks = (pool: Pool, count = 1): Promise<unknown> =>
   until(async () => {
     const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";

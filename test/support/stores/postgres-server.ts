@@ -1,4 +1,4 @@
-/** A PostgreSQL server of a test's own, in a folder of its own: to be configured, killed, paused and brought back. */
+/** A PostgreSQL server for one test, in a separate folder. The test can configure, kill, pause and restart the server. */
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, realpathSync } from 'node:fs';
@@ -18,12 +18,15 @@ export type PostgresSettings = Readonly<Record<string, string>>;
 
 const usualSettings: PostgresSettings = { listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: '300' };
 
-/** Sorts texts by the rules of a language, as many servers do by default: a column that has to sort by bytes says so itself. */
+/**
+ * Arguments of `initdb`. The server sorts texts by the rules of a language, as many servers do by default. A column that must sort by bytes therefore has
+ * to declare a collation.
+ */
 const newCluster = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale-provider=icu', '--icu-locale=en', '--no-sync'];
 
 const DEBIAN = '/usr/lib/postgresql';
 
-/** Returns the folder of PostgreSQL's programs: the newest version of Debian, or the version on the PATH. */
+/** Returns the folder of PostgreSQL's programs: the newest version that Debian installed, or the version on the PATH. */
 function programsOf(): string {
   const newest = versionsOf(DEBIAN)
     .sort((one, other) => Number(other) - Number(one))
@@ -41,7 +44,10 @@ function versionsOf(folder: string): string[] {
   }
 }
 
-/** Returns the user and the group that PostgreSQL runs as: it refuses root. Undefined: those of this process. */
+/**
+ * Returns the user and the group as which PostgreSQL runs, because PostgreSQL refuses root. Returns undefined if PostgreSQL runs as the user of this
+ * process.
+ */
 export function account(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { stdio: 'pipe' }));
@@ -52,7 +58,7 @@ export function account(): { readonly uid: number; readonly gid: number } | unde
   }
 }
 
-/** Returns the command that starts a program which ends with this process, where the system can do that. */
+/** Returns the command that starts a program. If the system has `setpriv`, the program ends with this process. */
 export function bound(program: string, args: readonly string[]): readonly [string, readonly string[]] {
   return findProgram(['setpriv']) === undefined ? [program, args] : ['setpriv', ['--pdeathsig', 'QUIT', program, ...args]];
 }
@@ -70,7 +76,7 @@ export class PostgresServer {
     this.#settings = settings;
   }
 
-  /** Resolves when the server answers. Data is synced to disk, as in production, unless the settings say otherwise. */
+  /** Starts a server, and waits until the server answers. Data is synced to disk, as in production, unless the settings turn syncing off. */
   static async start(settings: PostgresSettings = {}): Promise<PostgresServer> {
     return PostgresServer.#started(settings, (dir) => ['initdb', ['-D', dir, ...newCluster]]);
   }
@@ -103,12 +109,12 @@ export class PostgresServer {
     return `postgres://postgres@127.0.0.1:${this.port}/postgres`;
   }
 
-  /** Returns the processes of the server: the first one, background workers, and one for each connection. */
+  /** Returns the process ids of the server: the main process, background workers, and one process for each connection. */
   get pids(): readonly number[] {
     return processesIn(this.dir);
   }
 
-  /** Starts it again on the same port and data, after `kill`. */
+  /** Starts the server again on the same port and data, after `kill`. */
   async restart(): Promise<void> {
     const settings = Object.entries({ ...usualSettings, port: `${this.port}`, ...this.#settings });
     const args = ['-D', this.dir, ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`])];
@@ -126,17 +132,17 @@ export class PostgresServer {
     await Promise.race([this.#answers(), failed, ended]);
   }
 
-  /** SIGKILL to all of its processes, as in a crash of the machine, except that nothing which was written is lost. */
+  /** Kills all processes of the server by SIGKILL, as in a crash of the machine, except that no written data is lost. */
   async kill(): Promise<void> {
     for (let left = this.pids; left.length > 0; left = this.pids) {
       for (const pid of left) signal(pid, 'SIGKILL');
       await sleep(10);
     }
-    // Another process may have the number by the restart.
+    // At the restart, another process may have the process id that this file names.
     await rm(join(this.dir, 'postmaster.pid'), { force: true });
   }
 
-  /** Suspends the server: connections stay open, and nothing is answered. */
+  /** Suspends the server. Connections stay open, and no statement is answered. */
   pause(): void {
     for (const pid of this.pids) signal(pid, 'SIGSTOP');
   }
@@ -145,7 +151,7 @@ export class PostgresServer {
     for (const pid of this.pids) signal(pid, 'SIGCONT');
   }
 
-  /** Ends it for good. */
+  /** Kills the server, and removes the folder. */
   async stop(): Promise<void> {
     await this.kill();
     await rm(this.dir, { recursive: true, force: true });
@@ -160,7 +166,7 @@ export class PostgresServer {
         await client.connect();
         return;
       } catch (error) {
-        last = error; // it starts, or ended
+        last = error; // the server is starting, or has ended
       } finally {
         await client.end().catch(() => {});
       }
@@ -170,11 +176,11 @@ export class PostgresServer {
   }
 }
 
-/** Messages in English. */
+/** Returns an environment for messages in English. */
 const environment = () => ({ ...process.env, LC_ALL: 'C' });
 
 function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
-  } catch {} // it has ended
+  } catch {} // the process has ended
 }

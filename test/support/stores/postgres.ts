@@ -2,15 +2,15 @@ import { afterAll, beforeAll } from '@jest/globals';
 import pg from 'pg';
 import { withServer } from '../../servers/when.js';
 
-/** A database for one test file, dropped at its end. Its stores are told apart by prefix. */
+/** Database for one test file, which is dropped at the end of the file. Each store in the database has its own prefix. */
 export interface TestPostgres {
   /** URL of the database. */
   readonly url: string;
   /** One pool for the whole file. */
   readonly pool: pg.Pool;
-  /** Another pool, as another node would have one. `at` replaces the server's `host:port`. */
+  /** Returns another pool, as another node would have. `at` replaces the server's `host:port`. */
   connect(options?: pg.PoolConfig, at?: string): pg.Pool;
-  /** One that no store has yet. */
+  /** Returns a prefix that no store uses yet. */
   prefix(): string;
 }
 
@@ -18,7 +18,7 @@ export interface TestPostgres {
 export const withPostgres = (variable: 'POSTGRES_URL', suite: (postgres: TestPostgres) => void): void =>
   withServer(variable, (url) => suite(postgresAt(url)));
 
-/** Makes a database at the start of the suite, and drops it at its end, after the pools. */
+/** Makes a database before the suite. After the suite, ends the pools, and drops the database. */
 function postgresAt(server: string): TestPostgres {
   const database = `idp_test_${process.pid}_${Date.now().toString(36)}`;
   const url = new URL(server);
@@ -26,7 +26,7 @@ function postgresAt(server: string): TestPostgres {
   const pools: pg.Pool[] = [];
   const connect = (options: pg.PoolConfig = {}, at = url.host): pg.Pool => {
     const pool = new pg.Pool({ connectionString: url.href.replace(url.host, at), max: 8, ...options });
-    // A server that goes away is what some tests are about.
+    // Some tests stop the server, so errors of idle connections are expected.
     pool.on('error', () => {});
     pools.push(pool);
     return pool;
@@ -48,7 +48,7 @@ function postgresAt(server: string): TestPostgres {
   };
 }
 
-/** Runs one statement by a connection of its own. */
+/** Runs one statement over a separate connection. */
 export async function statement(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
