@@ -34,7 +34,7 @@ async function administrator(origin: string): Promise<Ask> {
   };
 }
 
-withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) => {
+withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
   interface Stage {
     readonly node: AdminNode;
     readonly ask: Ask;

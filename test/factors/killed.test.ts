@@ -10,7 +10,7 @@ import { freePort, type ImpersonationNode, optionsOfNodes, startImpersonationNod
 import { withDurable } from '../support/stores/durable.js';
 import { until } from '../support/time/until.js';
 
-withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) => {
+withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
   const place = durable.place();
   let port: number;
   let other: IdentityProvider;

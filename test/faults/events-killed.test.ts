@@ -18,7 +18,7 @@ type EventRow = Row & { readonly type: string; readonly subject: string };
 const killPoints: readonly KillPoint[] = ['written', 'recorded', 'told'];
 const KILLS = process.env.PROVE ? 100 : 1;
 
-withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) =>
+withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) =>
   describe('design §8: a node is killed while it tells an event', () => {
     const place = durable.place();
     const heard: IdpEvent[] = [];

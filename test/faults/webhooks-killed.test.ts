@@ -19,7 +19,7 @@ import { withDurable } from '../support/stores/durable.js';
 const killPoints: readonly KillPoint[] = ['written', 'recorded', 'delivered', 'positioned'];
 const KILLS = process.env.PROVE ? 100 : 1;
 
-withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) => {
+withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
   const place = durable.place();
   const nodes: ChildProcess[] = [];
   afterAll(() => {

@@ -10,7 +10,7 @@ import { until } from '../support/time/until.js';
 const POINTS = [2, 3, 4, 5, 6, 7, 8, 9];
 const rounds = process.env.PROVE ? Array.from({ length: 100 }, (_, round) => POINTS[round % POINTS.length] as number) : [2, 6];
 
-withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) =>
+withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) =>
   describe('an impersonation is cut short', () => {
     const place = durable.place();
     let port: number;

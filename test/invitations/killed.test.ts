@@ -15,7 +15,7 @@ const ROUNDS = process.env.PROVE ? 13 : 1;
 /** Writes of an acceptance: delivery enqueued, password offered, invitation accepted, password moved, row updated. */
 const POINTS = process.env.PROVE ? [1, 2, 3, 4, 5, 6, 7, 8] : [3, 4];
 
-withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) =>
+withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) =>
   describe('an acceptance is cut short', () => {
     const place = durable.place();
     let idp: IdentityProvider;

@@ -8,7 +8,7 @@ import { freePort, optionsOfNodes, startImpersonationNode } from '../support/sig
 import { passwordPage } from '../support/sign-in/passwords.js';
 import { withDurable } from '../support/stores/durable.js';
 
-withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) => {
+withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
   const others: IdentityProvider[] = [];
   afterAll(async () => {
     for (const other of others) await other.close();

@@ -14,14 +14,16 @@ export interface TestDurable {
   rows(place: Place, collection: string): Promise<readonly Row[]>;
 }
 
-type Variable = 'MONGODB_URL' | 'POSTGRES_URL';
+const servers = { POSTGRES_URL: 'PostgreSQL', MONGODB_URL: 'MongoDB' } as const;
 
-/** Registers a suite over each of these servers; see `withServer`. */
-export function withDurable(variables: readonly Variable[], suite: (durable: TestDurable) => void): void {
-  for (const variable of variables) {
-    const server = variable === 'MONGODB_URL' ? 'MongoDB' : 'PostgreSQL';
-    withServer(variable, (url) => describe(`on ${server}`, () => suite(durableAt(url))));
-  }
+/**
+ * Registers a suite over one of these servers, the first that is there; with `npm run prove` over each of them. The variables have to be named in the test file;
+ * see `withServer`.
+ */
+export function withDurable(variables: readonly (keyof typeof servers)[], suite: (durable: TestDurable) => void): void {
+  const [first = 'POSTGRES_URL'] = variables;
+  const chosen = process.env.PROVE ? variables : [variables.find((variable) => process.env[variable]) ?? first];
+  for (const variable of chosen) withServer(variable, (url) => describe(`on ${servers[variable]}`, () => suite(durableAt(url))));
 }
 
 let databases = 0;
