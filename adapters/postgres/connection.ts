@@ -10,13 +10,13 @@ import { IdpError } from '../../lib/errors.js';
 import { deadlineAfter, freeTime, leave } from '../../lib/times/free-time.js';
 import { ignoreErrorEvents, type PostgresClient, type PostgresPool } from './pool.js';
 
-/** Milliseconds, without the time in which this node was blocked, within which a call must end. A slower server is treated as unavailable. */
+/** Milliseconds within which a call must end. The time in which this node was blocked does not count. A slower server is treated as unavailable. */
 const DEADLINE_MS = 1200;
 /** Maximum milliseconds that one attempt waits for a lock. The time is shorter than the server's `deadlock_timeout`, so that a retry may still succeed. */
 const LOCK_MS = 500;
 /**
- * Milliseconds from the last instant at which a statement may write to the deadline of its call. The time in which the statement reaches
- * the server is part of this margin.
+ * Milliseconds from the last instant at which a statement may write to the deadline of its call. The time in which the statement reaches the server is part
+ * of this margin.
  */
 const MARGIN_MS = 200;
 /** Maximum milliseconds between two attempts. */

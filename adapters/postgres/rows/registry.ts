@@ -29,8 +29,8 @@ interface Registration {
 
 /**
  * Registry of the indexes of all collections, which all nodes share. A node writes the entries of every registered index, also of indexes that only a newer
- * version of the service declares. An index is registered before older rows get their entries. Pages of these entries are added while all nodes
- * continue to write.
+ * version of the service declares. An index is registered before older rows get their entries. The entries of older rows are added page by page, while all
+ * nodes continue to write.
  */
 export class IndexRegistry {
   readonly #connection: Connection;
