@@ -1,4 +1,4 @@
-/** Calls that the stores send to the worker of their file. The worker answers each call once, but not in the order of the calls. */
+/** Calls that the stores send to the worker of their file. The worker answers each call once. The answers may come in another order than the calls. */
 import type { ErrorCode } from '../../lib/errors.js';
 import type { Artifact, ArtifactKey, ArtifactWrite, CommitResult, Counter, ReadRequest } from '../../lib/store/artifact-store.js';
 import type { CollectionSpec } from '../../lib/store/directory-store.js';

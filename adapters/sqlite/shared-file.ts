@@ -52,7 +52,7 @@ class FileWorker {
   call<Name extends keyof Calls>(name: Name, args: Parameters<Calls[Name]>): Promise<ReturnType<Calls[Name]>> {
     return new Promise<unknown>((resolve, reject) => {
       this.#last += 1;
-      // `postMessage` throws for an argument that is not plain data. The call must not be pending then.
+      // `postMessage` throws for an argument that is not plain data, so the call becomes pending only afterwards.
       this.#worker.postMessage({ id: this.#last, at: threadTime(), name, args } as unknown as Call);
       // Pending calls keep the process running, as a connection to a server does.
       if (this.#pending.size === 0) this.#worker.ref();

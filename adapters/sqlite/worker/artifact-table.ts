@@ -86,7 +86,10 @@ export class ArtifactTable {
 
 const isTombstone = (current: Columns | undefined): boolean => current !== undefined && current.value === null;
 
-/** Returns whether the current record meets the condition of a write. @param current undefined if the record does not exist or has expired */
+/**
+ * Returns whether the current record meets the condition of a write.
+ * @param current undefined if the record does not exist or has expired
+ */
 function holds(write: ArtifactWrite, current: Columns | undefined): boolean {
   if (write.op === 'remove') return true;
   if (isTombstone(current)) return false;

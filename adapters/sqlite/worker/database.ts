@@ -75,7 +75,7 @@ export class Place {
   }
 
   /**
-   * Checks that the path still names the same file. Otherwise writes to the first file could be lost, and its lock would not stop another process.
+   * Checks that the path still names the same file. Otherwise writes to the first file could be lost, and the lock would not stop another process.
    * @throws Error if the path names another file
    */
   check(): void {
