@@ -25,7 +25,7 @@ export const openStores = ({ artifacts, directory }: StoreUrls): Stores => ({
   ...(directory !== undefined && { directory: directoryAt(directory) }),
 });
 
-/** Returns the store of a URL, and a function that closes its connections after the store. */
+/** Returns the store of a URL, and a function that closes the connections of the store after the store was closed. */
 export function artifactsAt(url: string): { readonly store: ArtifactStore; close(): Promise<unknown> } {
   if (url.startsWith('postgres:')) {
     const pool = poolOf(url);

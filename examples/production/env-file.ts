@@ -1,4 +1,4 @@
-/** The file with the settings and secrets of the service. Only its owner can read the file. */
+/** File with the settings and secrets of the service. Only the owner of the file can read the file. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { databaseOf, SettingsError } from './settings.js';

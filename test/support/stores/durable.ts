@@ -1,4 +1,4 @@
-/** Suites over each server that has both stores: MongoDB and PostgreSQL. */
+/** Suites over servers that have both stores: PostgreSQL and MongoDB. */
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import type { Row } from 'tenant-idp/store';
 import { withServer } from '../../servers/when.js';
@@ -17,8 +17,9 @@ export interface TestDurable {
 const servers = { POSTGRES_URL: 'PostgreSQL', MONGODB_URL: 'MongoDB' } as const;
 
 /**
- * Registers a suite over one of these servers, the first that is there; with `npm run prove` over each of them. The variables have to be named in the test file;
- * see `withServer`.
+ * Registers a suite over the first of these servers whose URL is set. With `npm run prove`, registers the suite over each of these servers.
+ * The test file has to name the variables.
+ * @see withServer
  */
 export function withDurable(variables: readonly (keyof typeof servers)[], suite: (durable: TestDurable) => void): void {
   const [first = 'POSTGRES_URL'] = variables;
