@@ -69,7 +69,7 @@ describe('T3-SEED-GROUP: a group of the seed with a member', () => {
       const said = await apply(directory, later);
       expect((await groupNamed(directory))?.permissionIds).toEqual(['orders.view']);
       expect(said).toContain(`groups:${ids.group(tid, { name: 'Operators' })} permission ${PRIVILEGE}`);
-      expect(said).toContain('groups with members of others');
+      expect(said).toContain('groups with members of somebody else');
     }
     await users.setGroups(made.user?.id ?? '', { ids: [] });
     await apply(directory, later);
