@@ -120,9 +120,9 @@ export type {
   PathOptions,
   RotationOptions,
 } from './options/options.js';
-export { copyDirectory, type DirectoryCopy } from './service/copy-directory.js';
+export type { DirectoryCopy } from './service/copy-directory.js';
 export type { IdentityProvider, RequestListener, ScopeIntrospection } from './service/identity-provider.js';
-export { createIdentityProvider } from './service/on-first-use.js';
+export { copyDirectory, createIdentityProvider } from './service/on-first-use.js';
 export type { ArtifactStore } from './store/artifact-store.js';
 export type { DirectoryStore } from './store/directory-store.js';
 export type { Health, HealthProblem, StoreHealth } from './store/outages/health.js';

@@ -23,24 +23,7 @@ export interface DirectoryCopy {
   readonly extensions?: readonly Extension[];
 }
 
-/**
- * Copies all rows of a directory while the service is stopped. Both stores stay open after the copy. Ids and members stay as they are, also in rows that the
- * service cannot read. Versions begin at 1. A copy that was interrupted may be started again. Artifacts are not copied, so all users sign in again.
- * @returns the number of rows in each collection
- * @throws IdpError `conflict` if the target has another row with the same id or unique value, or if the source was written during the copy;
- * `invalid_record` if the target cannot store a row
- * @example
- * ```ts
- * import { MongoClient } from 'mongodb';
- * import { copyDirectory } from 'tenant-idp';
- * import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
- * import { memoryDirectory } from 'tenant-idp/adapters/memory'; // in its place, the new store
- *
- * const client = new MongoClient('mongodb://localhost:27017', mongoOptions);
- * console.log(await copyDirectory({ from: mongoDirectory({ db: client.db('login') }), to: memoryDirectory() }));
- * await client.close();
- * ```
- */
+/** Copies all rows, as `on-first-use` describes. */
 export async function copyDirectory({ from, to, extensions = [] }: DirectoryCopy): Promise<Readonly<Record<string, number>>> {
   const specs = [...Object.values(collections), ...extensionSpecs(allExtensions(extensions))];
   await Promise.all([from.open(specs), to.open(specs)]);
