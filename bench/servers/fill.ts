@@ -4,7 +4,7 @@ import type { ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-s
 import { userScopes } from '../world.js';
 
 /** Concurrent commits. */
-const PARALLEL = 256;
+const PARALLEL = 64;
 const DAY = 86_400_000;
 
 const randomId = (bytes: number): string => randomBytes(bytes).toString('base64url');
