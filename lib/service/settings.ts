@@ -32,7 +32,7 @@ export async function readSettings(input: IdentityProviderOptions): Promise<Sett
   const options = isSaltMade ? { ...given, subjectSalt: throwawaySecret() } : given;
   const logger = withBareErrors(options.logger);
   logNotices(given, options, logger);
-  const extensions = allExtensions(options.extensions);
+  const extensions = allExtensions(options.extensions, standard);
   const claimSets = [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims];
   return {
     options,
@@ -46,7 +46,10 @@ export async function readSettings(input: IdentityProviderOptions): Promise<Sett
 }
 
 /** Returns the extensions of a service with these extensions of its options. */
-export const allExtensions = (extensions: readonly Extension[]): readonly Extension[] => [...standardExtensions(), ...extensions];
+export const allExtensions = (extensions: readonly Extension[], standard = standardExtensions()): readonly Extension[] => [
+  ...standard,
+  ...extensions,
+];
 
 /** Returns a secret that lasts until the service stops. */
 export const throwawaySecret = (): string => randomBytes(32).toString('base64url');
