@@ -1,4 +1,5 @@
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import { openedCollection } from '../../lib/store/row-contract.js';
 import { Rows } from './rows.js';
 
 /**
@@ -28,9 +29,7 @@ export function memoryDirectory(): DirectoryStore {
     },
 
     collection<R extends Row>(name: string): Collection<R> {
-      const table = tables.get(name);
-      if (table === undefined) throw new TypeError(`The collection '${name}' was not opened. Name it in open.`);
-      return table as unknown as Collection<R>;
+      return openedCollection(tables, name) as unknown as Collection<R>;
     },
 
     async health() {},

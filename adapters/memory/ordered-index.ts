@@ -1,6 +1,7 @@
 import type { IndexSpec, Order, Ordered, Position, Range } from '../../lib/store/directory-store.js';
 import { boundsOf, compareOrdered, compareTexts, isOrdered } from '../../lib/store/index-order.js';
-import { checkedTexts, combinationsAt, haveSameAt, keyOf, type Path, pathOf, type RowIndex, valueAt } from './row-index.js';
+import { checkIndexable, lookUpTexts, valueAt } from '../../lib/store/row-contract.js';
+import { combinationsAt, haveSameAt, keyOf, type Path, pathOf, type RowIndex } from './row-index.js';
 import { SortedIds } from './sorted-ids.js';
 import { SortedList } from './sorted-list.js';
 
@@ -30,7 +31,7 @@ export class OrderedIndex implements RowIndex<Entry> {
 
   entriesOf(row: object): readonly Entry[] {
     const value = valueAt(row, this.#last);
-    if (Array.isArray(value)) throw new TypeError('A row has an array in the field that orders an index. Write one value in this field.');
+    checkIndexable([value], true);
     return isOrdered(value, this.#order) ? combinationsAt(row, this.#within).map((within) => ({ within, value })) : [];
   }
 
@@ -59,9 +60,8 @@ export class OrderedIndex implements RowIndex<Entry> {
   }
 
   lookUp(values: readonly unknown[]): SortedIds {
-    const texts = checkedTexts(values, this.#fields.length);
+    const texts = lookUpTexts(values, this.#fields.length, this.#order);
     const ids = new SortedIds();
-    if (this.#order !== 'text') throw new TypeError('An index of instants or numbers has no look-up. Read it by a range.');
     const value = texts.at(-1) as string;
     for (const position of this.#positions.get(keyOf(texts.slice(0, -1)))?.from(beforeAll(value)) ?? []) {
       if (position.value !== value) break;

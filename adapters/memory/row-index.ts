@@ -1,5 +1,6 @@
 import { isDate } from 'node:util/types';
 import type { IndexSpec } from '../../lib/store/directory-store.js';
+import { checkIndexable, lookUpTexts, valueAt } from '../../lib/store/row-contract.js';
 import { SortedIds } from './sorted-ids.js';
 
 /**
@@ -38,7 +39,7 @@ export class LookUpIndex implements RowIndex<string> {
   }
 
   lookUp(values: readonly unknown[]): SortedIds {
-    return this.#ids.get(keyOf(checkedTexts(values, this.#paths.length))) ?? new SortedIds();
+    return this.#ids.get(keyOf(lookUpTexts(values, this.#paths.length))) ?? new SortedIds();
   }
 
   isTaken(key: string, id: string): boolean {
@@ -68,32 +69,14 @@ export const pathOf = (field: string): Path => field.split('.');
 /** Returns the key of a combination of values. JSON distinguishes combinations, even if the values have special characters. */
 export const keyOf = (values: readonly string[]): string => JSON.stringify(values);
 
-/** Returns the values as texts. @throws TypeError unless there are this many texts. */
-export function checkedTexts(values: readonly unknown[], count: number): readonly string[] {
-  if (values.length === count && values.every((value) => typeof value === 'string')) return values;
-  throw new TypeError(`The look-up does not have ${count} strings. Give one for each field of the index.`);
-}
-
 /** Returns the key of each combination of the texts at some paths. @throws TypeError if several of the paths hold an array. */
 export function combinationsAt(row: object, paths: readonly Path[]): readonly string[] {
-  const values = paths.map((path) => textsAt(row, path));
-  if (values.filter((list) => list.length > 1).length > 1) {
-    throw new TypeError('A row has more than one array among the fields of an index. Write an array in one of these fields only.');
-  }
-  const combinations = values.reduce<readonly (readonly string[])[]>(
-    (tuples, list) => tuples.flatMap((tuple) => list.map((value) => [...tuple, value])),
-    [[]],
-  );
+  const values = paths.map((path) => valueAt(row, path));
+  checkIndexable(values, false);
+  const combinations = values
+    .map(textsOf)
+    .reduce<readonly (readonly string[])[]>((tuples, list) => tuples.flatMap((tuple) => list.map((value) => [...tuple, value])), [[]]);
   return combinations.map(keyOf);
-}
-
-export function valueAt(row: object, path: Path): unknown {
-  let value: unknown = row;
-  for (const name of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-    value = (value as Record<string, unknown>)[name];
-  }
-  return value;
 }
 
 /**
@@ -105,8 +88,7 @@ export const haveSameAt = (paths: readonly Path[], before: object, after: object
 const isSame = (one: unknown, other: unknown): boolean =>
   one === other || (isDate(one) && isDate(other) && one.getTime() === other.getTime());
 
-function textsAt(row: object, path: Path): readonly string[] {
-  const value = valueAt(row, path);
+function textsOf(value: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   return [...new Set(list)].filter((element) => typeof element === 'string');
 }

@@ -1,5 +1,6 @@
 import { IdpError } from '../../lib/errors.js';
 import type { Collection, CollectionSpec, IndexSpec, Page, Range, Row, Unsaved, Where } from '../../lib/store/directory-store.js';
+import { checkKeptId, checkNewId, checkPage, indexQueryOf, noOrder, rangedIndex } from '../../lib/store/row-contract.js';
 import { frozenCopy } from './frozen-copy.js';
 import { OrderedIndex } from './ordered-index.js';
 import { LookUpIndex, type RowIndex } from './row-index.js';
@@ -39,18 +40,15 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 
   async find(where: Where, page?: Page): Promise<readonly R[]> {
-    if (page !== undefined && !(Number.isInteger(page.limit) && page.limit > 0)) {
-      throw new TypeError('The limit of the page is not a positive whole number. Give 1 or more.');
-    }
+    checkPage(page);
     return this.#lookUp(where)
       .page(page)
       .map((id) => this.#rows.get(id)!);
   }
 
   async range(range: Range): Promise<readonly R[]> {
-    const index = this.#indexes.get(range.index);
-    if (!(index instanceof OrderedIndex))
-      throw new TypeError(`'${this.#name}' has no index '${range.index}' with an order. Name an index that has one.`);
+    const index = rangedIndex(range.index, this.#name, this.#indexes);
+    if (!(index instanceof OrderedIndex)) throw noOrder(range.index);
     return index.range(range).map((id) => this.#rows.get(id)!);
   }
 
@@ -68,7 +66,7 @@ export class Rows<R extends Row> implements Collection<R> {
     if (current === undefined) return undefined;
     const next = change(current);
     if (next === current) return current;
-    if (next.id !== id) throw new TypeError('An update changes the id of a row. Insert another row instead.');
+    checkKeptId(id, next);
     return this.#write(next, current);
   }
 
@@ -84,7 +82,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
   #write(unsaved: Unsaved<R>, current: R | undefined): R {
     const { id } = unsaved;
-    if (typeof id !== 'string' || id === '') throw new TypeError('The id of a row is empty, or not a string. Give the row a text as id.');
+    checkNewId(id);
     const row = frozenCopy({ ...unsaved, version: (current?.version ?? 0) + 1 }) as unknown as R;
     const moved = [...this.#indexes.values()].filter((index) => current === undefined || !index.isUnmoved(current, row));
     const indexed = moved.map((index) => ({ index, entries: index.entriesOf(row) }));
@@ -101,16 +99,8 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 
   #lookUp(where: Where): SortedIds {
-    const [query, ...others] = Object.entries(where);
-    if (query === undefined) return this.#ids;
-    const [name, values] = query;
-    const index = this.#indexes.get(name);
-    if (index === undefined || others.length > 0) {
-      throw new TypeError(
-        `The query of '${this.#name}' is not by one index of it. Query by one of ${[...this.#indexes.keys()].join(', ')}.`,
-      );
-    }
-    return index.lookUp(values);
+    const query = indexQueryOf(where, this.#name, this.#indexes);
+    return query === undefined ? this.#ids : query.index.lookUp(query.values);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import { openedCollection } from '../../lib/store/row-contract.js';
 import { createDatabase, type MongoOptions } from './database.js';
 import type { RowDocument } from './rows/row-document.js';
 import { Rows } from './rows/rows.js';
@@ -37,9 +38,7 @@ export function mongoDirectory(options: MongoOptions): DirectoryStore {
     },
 
     collection<R extends Row>(name: string): Collection<R> {
-      const rows = collections.get(name);
-      if (rows === undefined) throw new TypeError(`The collection '${name}' was not opened. Name it in open.`);
-      return rows as unknown as Collection<R>;
+      return openedCollection(collections, name) as unknown as Collection<R>;
     },
 
     health: database.ping,

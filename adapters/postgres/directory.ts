@@ -1,4 +1,5 @@
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import { openedCollection } from '../../lib/store/row-contract.js';
 import { createDatabase } from './database.js';
 import type { PostgresOptions } from './pool.js';
 import { IndexRegistry } from './rows/registry.js';
@@ -39,9 +40,7 @@ export function postgresDirectory(options: PostgresOptions): DirectoryStore {
     },
 
     collection<R extends Row>(name: string): Collection<R> {
-      const rows = collections.get(name);
-      if (rows === undefined) throw new TypeError(`The collection '${name}' was not opened. Name it in open.`);
-      return rows as unknown as Collection<R>;
+      return openedCollection(collections, name) as unknown as Collection<R>;
     },
 
     health: () => connection.ping(),

@@ -1,5 +1,6 @@
 import type { IndexSpec, Order, Ordered, Range } from '../../lib/store/directory-store.js';
 import { boundsOf, isOrdered } from '../../lib/store/index-order.js';
+import { checkIndexable, lookUpTexts, noOrder, valuesAt } from '../../lib/store/row-contract.js';
 import { boundsOfKeys, keyOf, orderedNumber, orderedText } from './ordered-text.js';
 
 /** Range of index keys in a declared index: at or above `from`, below `below`, and behind the position `after`. */
@@ -26,12 +27,8 @@ export class RowIndex {
 
   /** Returns the index keys of a row. @throws TypeError if more than one field of the index is an array, or if the ordering field is an array. */
   keysOf(row: object): readonly string[] {
-    const values = this.#fields.map((field) => valueAt(row, field));
-    if (this.#order !== undefined && Array.isArray(values.at(-1))) {
-      throw new TypeError('A row has an array in the field that orders an index. Write one value in this field.');
-    }
-    if (values.filter(Array.isArray).length > 1)
-      throw new TypeError('A row has more than one array among the fields of an index. Write an array in one of these fields only.');
+    const values = valuesAt(row, this.#fields);
+    checkIndexable(values, this.#order !== undefined);
     const parts = values.map((value, index) => this.#partsOf(value, index));
     const combinations = parts.reduce<readonly (readonly string[])[]>(
       (keys, choices) => keys.flatMap((key) => choices.map((choice) => [...key, choice])),
@@ -45,17 +42,13 @@ export class RowIndex {
    * @throws TypeError if the values are not one string for each field, or if the index orders instants or numbers.
    */
   lookUp(values: readonly unknown[]): string {
-    if (values.length !== this.#fields.length || !values.every((value) => typeof value === 'string')) {
-      throw new TypeError(`The look-up does not have ${this.#fields.length} strings. Give one for each field of the index.`);
-    }
-    if ((this.#order ?? 'text') !== 'text') throw new TypeError('An index of instants or numbers has no look-up. Read it by a range.');
-    return keyOf(values.map(orderedText));
+    return keyOf(lookUpTexts(values, this.#fields.length, this.#order).map(orderedText));
   }
 
   /** Returns the index keys of a range. @throws TypeError if the range does not fit the index. */
   rangeOf(range: Range): KeyRange {
     const order = this.#order;
-    if (order === undefined) throw new TypeError(`The index '${range.index}' has no order. Name an index that has one.`);
+    if (order === undefined) throw noOrder(range.index);
     const { from, below } = boundsOf(range, this.#fields, order);
     const within = range.within.map(orderedText);
     const all = boundsOfKeys(within);
@@ -76,12 +69,3 @@ export class RowIndex {
 }
 
 const orderedPart = (value: Ordered): string => (typeof value === 'string' ? orderedText(value) : orderedNumber(Number(value)));
-
-const valueAt = (row: object, path: string): unknown =>
-  path
-    .split('.')
-    .reduce<unknown>(
-      (value, name) =>
-        typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined,
-      row,
-    );

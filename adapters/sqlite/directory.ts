@@ -1,4 +1,5 @@
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import { openedCollection } from '../../lib/store/row-contract.js';
 import { pathOf, type SqliteOptions } from './file-option.js';
 import { Rows } from './rows.js';
 import { FileUse } from './shared-file.js';
@@ -34,9 +35,7 @@ export function sqliteDirectory(options: SqliteOptions): DirectoryStore {
     },
 
     collection<R extends Row>(name: string): Collection<R> {
-      const rows = collections.get(name);
-      if (rows === undefined) throw new TypeError(`The collection '${name}' was not opened. Name it in open.`);
-      return rows as unknown as Collection<R>;
+      return openedCollection(collections, name) as unknown as Collection<R>;
     },
 
     health: () => file.call('health'),

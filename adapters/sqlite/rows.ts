@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection, CollectionSpec, Page, Range, Row, Unsaved, Where } from '../../lib/store/directory-store.js';
+import { checkId, checkKeptId, checkPage, indexQueryOf, rangedIndex } from '../../lib/store/row-contract.js';
 import { orderedText } from '../sql/ordered-text.js';
 import { RowIndex } from '../sql/row-index.js';
 import { rowOfText, textOfRow } from '../sql/row-text.js';
@@ -31,9 +32,7 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 
   async find(where: Where, page?: Page): Promise<readonly R[]> {
-    if (page !== undefined && !(Number.isInteger(page.limit) && page.limit > 0)) {
-      throw new TypeError('The limit of the page is not a positive whole number. Give 1 or more.');
-    }
+    checkPage(page);
     const index = this.#lookUp(where);
     const rows: R[] = [];
     for (let after = page?.after === undefined ? '' : columnOf(page.after); ; ) {
@@ -46,8 +45,7 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 
   async range(range: Range): Promise<readonly R[]> {
-    const index = this.#indexes.get(range.index);
-    if (index === undefined) throw new TypeError(`'${this.#name}' has no index '${range.index}'. Name an index that was opened.`);
+    const index = rangedIndex(range.index, this.#name, this.#indexes);
     const { descending: isDescending = false, limit } = range;
     const stored = await this.#file.call('rangeOfRows', this.#name, { ...index.rangeOf(range), index: range.index, isDescending, limit });
     return stored.map((each) => rowOf<R>(each));
@@ -72,7 +70,7 @@ export class Rows<R extends Row> implements Collection<R> {
       if (current === undefined) return undefined;
       const next = change(current);
       if (next === current) return current;
-      if (next.id !== id) throw new TypeError('An update changes the id of a row. Insert another row instead.');
+      checkKeptId(id, next);
       const text = textOfRow(next);
       const column = columnOf(id);
       if (await this.#file.call('replaceRow', this.#name, column, text, current.version))
@@ -86,22 +84,16 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 
   #lookUp(where: Where): Pick<RowPage, 'index'> {
-    const [query, ...others] = Object.entries(where);
+    const query = indexQueryOf(where, this.#name, this.#indexes);
     if (query === undefined) return {};
-    const [name, values] = query;
-    const index = this.#indexes.get(name);
-    if (index === undefined || others.length > 0) {
-      throw new TypeError(
-        `The query of '${this.#name}' is not by one index of it. Query by one of ${[...this.#indexes.keys()].join(', ')}.`,
-      );
-    }
+    const { name, index, values } = query;
     return { index: { name, key: index.lookUp(values) } };
   }
 }
 
 /** Returns the escaped id, as the column stores it. @throws TypeError for an id that is not a string. */
 function columnOf(id: string): string {
-  if (typeof id !== 'string') throw new TypeError('The id of a row is not a string. Give a text as id.');
+  checkId(id);
   return orderedText(id);
 }
 

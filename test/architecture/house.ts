@@ -268,7 +268,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
   'lib/store/': [
     ['caches/', 'outages/'],
     ['records/', 'times/'],
-    ['artifact-key.ts', 'index-order.ts', 'sealer.ts'],
+    ['artifact-key.ts', 'index-order.ts', 'row-contract.ts', 'sealer.ts'],
     ['artifact-store.ts', 'directory-store.ts', 'random-bytes.ts'],
   ],
   'lib/directory/': [

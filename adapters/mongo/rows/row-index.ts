@@ -1,6 +1,7 @@
 import type { Filter, IndexDescription } from 'mongodb';
 import type { IndexSpec, Order, Ordered, Range } from '../../../lib/store/directory-store.js';
 import { boundsOf, compareOrdered } from '../../../lib/store/index-order.js';
+import { checkIndexable, lookUpTexts, noOrder, valuesAt } from '../../../lib/store/row-contract.js';
 import { escapedName, type RowDocument } from './row-document.js';
 
 /** Lowest value of each kind. Comparisons hold within a type, so a comparison matches an index's own values, or an array with such a value. */
@@ -44,20 +45,12 @@ export class RowIndex {
    * servers may not.
    */
   check(document: RowDocument): void {
-    const arrays = this.#fields.filter((field) => Array.isArray(valueAt(document, field)));
-    if (this.#order !== undefined && arrays.includes(this.#last))
-      throw new TypeError('A row has an array in the field that orders an index. Write one value in this field.');
-    if (arrays.length > 1)
-      throw new TypeError('A row has more than one array among the fields of an index. Write an array in one of these fields only.');
+    checkIndexable(valuesAt(document, this.#fields), this.#order !== undefined);
   }
 
   /** @throws TypeError unless there is one text for each field. */
   lookUp(values: readonly unknown[]): Filter<RowDocument> {
-    if (values.length !== this.#fields.length || !values.every((value) => typeof value === 'string')) {
-      throw new TypeError(`The look-up does not have ${this.#fields.length} strings. Give one for each field of the index.`);
-    }
-    if ((this.#order ?? 'text') !== 'text') throw new TypeError('An index of instants or numbers has no look-up. Read it by a range.');
-    return this.#equal(values);
+    return this.#equal(lookUpTexts(values, this.#fields.length, this.#order));
   }
 
   /**
@@ -66,7 +59,7 @@ export class RowIndex {
    * @throws TypeError for a range of another index.
    */
   stretches(range: Range): readonly Stretch[] {
-    if (this.#order === undefined) throw new TypeError(`The index '${range.index}' has no order. Name an index that has one.`);
+    if (this.#order === undefined) throw noOrder(range.index);
     const { from = lowest[this.#order], below } = boundsOf(range, this.#fields, this.#order);
     const { after, descending = false, within } = range;
     const direction = descending ? -1 : 1;
@@ -94,12 +87,3 @@ export class RowIndex {
     return Object.fromEntries(values.map((value, index) => [this.#fields[index] as string, value]));
   }
 }
-
-const valueAt = (document: RowDocument, path: string): unknown =>
-  path
-    .split('.')
-    .reduce<unknown>(
-      (value, name) =>
-        typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined,
-      document,
-    );

@@ -11,6 +11,7 @@ import { IdpError } from '../../../lib/errors.js';
 import { present } from '../../../lib/present.js';
 import type { Collection, CollectionSpec, Page, Range, Row, Unsaved, Where } from '../../../lib/store/directory-store.js';
 import { positionBehind } from '../../../lib/store/index-order.js';
+import { checkId, checkKeptId, checkPage, indexQueryOf, rangedIndex } from '../../../lib/store/row-contract.js';
 import { isDuplicate } from '../database.js';
 import { inTime } from '../deadline.js';
 import { ensureIndexes } from '../indexes.js';
@@ -47,11 +48,11 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 
   async find(where: Where, page?: Page): Promise<readonly R[]> {
-    if (page !== undefined && !(Number.isInteger(page.limit) && page.limit > 0)) {
-      throw new TypeError('The limit of the page is not a positive whole number. Give 1 or more.');
-    }
-    const filter = this.#lookUp(where);
-    const hint = this.#hintFor(where);
+    checkPage(page);
+    const query = indexQueryOf(where, this.#name, this.#indexes);
+    const filter = query === undefined ? {} : query.index.lookUp(query.values);
+    // A unique index finds at most one row, but a planner that follows the order of ids may read all rows.
+    const hint = query?.index.isUnique ? { hint: query.name } : {};
     if (page !== undefined) return this.#page(filter, hint, page.limit, page.after);
     const rows: R[] = [];
     for (let after: string | undefined; ; ) {
@@ -63,8 +64,7 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 
   async range(range: Range): Promise<readonly R[]> {
-    const index = this.#indexes.get(range.index);
-    if (index === undefined) throw new TypeError(`'${this.#name}' has no index '${range.index}'. Name an index that was opened.`);
+    const index = rangedIndex(range.index, this.#name, this.#indexes);
     const rows: R[] = [];
     for (const { filter, sort } of index.stretches(range)) {
       const limit = range.limit - rows.length;
@@ -107,7 +107,7 @@ export class Rows<R extends Row> implements Collection<R> {
       if (current === undefined) return undefined;
       const next = change(current);
       if (next === current) return current;
-      if (next.id !== id) throw new TypeError('An update changes the id of a row. Insert another row instead.');
+      checkKeptId(id, next);
       const replaced = await this.#replace(next, current.version);
       if (replaced !== undefined) return replaced;
       await pause();
@@ -141,30 +141,11 @@ export class Rows<R extends Row> implements Collection<R> {
     );
     return documents.map((document) => rowOf<R>(document));
   }
-
-  /** Returns a hint for the planner. A unique index finds at most one row, but a planner that follows the order of ids may read all rows. */
-  #hintFor(where: Where): { readonly hint?: string } {
-    const [name] = Object.keys(where);
-    return name !== undefined && this.#indexes.get(name)?.isUnique ? { hint: name } : {};
-  }
-
-  #lookUp(where: Where): Filter<RowDocument> {
-    const [query, ...others] = Object.entries(where);
-    if (query === undefined) return {};
-    const [name, values] = query;
-    const index = this.#indexes.get(name);
-    if (index === undefined || others.length > 0) {
-      throw new TypeError(
-        `The query of '${this.#name}' is not by one index of it. Query by one of ${[...this.#indexes.keys()].join(', ')}.`,
-      );
-    }
-    return index.lookUp(values);
-  }
 }
 
 /** Returns the id, which must be a text. An object in place of an id would be a query. */
 function text(id: string): string {
-  if (typeof id !== 'string') throw new TypeError('The id of a row is not a string. Give a text as id.');
+  checkId(id);
   return id;
 }
 

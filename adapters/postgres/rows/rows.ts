@@ -6,6 +6,7 @@
  */
 import { IdpError } from '../../../lib/errors.js';
 import type { Collection, Page, Range, Row, Unsaved, Where } from '../../../lib/store/directory-store.js';
+import { checkId, checkKeptId, checkPage, indexQueryOf, rangedIndex } from '../../../lib/store/row-contract.js';
 import { orderedText } from '../../sql/ordered-text.js';
 import { rowOfText, textOfRow } from '../../sql/row-text.js';
 import type { Call, Connection } from '../connection.js';
@@ -56,9 +57,7 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 
   async find(where: Where, page?: Page): Promise<readonly R[]> {
-    if (page !== undefined && !(Number.isInteger(page.limit) && page.limit > 0)) {
-      throw new TypeError('The limit of the page is not a positive whole number. Give 1 or more.');
-    }
+    checkPage(page);
     const read = this.#lookUp(where);
     if (page !== undefined) {
       const after = page.after === undefined ? '' : columnOf(page.after);
@@ -75,8 +74,7 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 
   async range(range: Range): Promise<readonly R[]> {
-    const index = this.#known.indexes.get(range.index);
-    if (index === undefined) throw new TypeError(`'${this.#name}' has no index '${range.index}'. Name an index that was opened.`);
+    const index = rangedIndex(range.index, this.#name, this.#known.indexes);
     const reader = new RangeReader({ sql: this.#sql, collection: this.#name, index, range });
     return (await this.#connection.run((call) => reader.read(call))).map((stored) => rowOf<R>(stored));
   }
@@ -104,7 +102,7 @@ export class Rows<R extends Row> implements Collection<R> {
         const row = rowOf<R>(current);
         const next = change(row);
         if (next === row) return row;
-        if (next.id !== id) throw new TypeError('An update changes the id of a row. Insert another row instead.');
+        checkKeptId(id, next);
         return this.#replace(call, next, current);
       }),
     );
@@ -193,15 +191,9 @@ export class Rows<R extends Row> implements Collection<R> {
   }
 
   #lookUp(where: Where): (call: Call, after: string, limit: number) => Promise<readonly Stored[]> {
-    const [query, ...others] = Object.entries(where);
+    const query = indexQueryOf(where, this.#name, this.#known.indexes);
     if (query === undefined) return (call, after, limit) => call.read(this.#sql.page, [this.#name, after, String(limit)]);
-    const [name, values] = query;
-    const index = this.#known.indexes.get(name);
-    if (index === undefined || others.length > 0) {
-      throw new TypeError(
-        `The query of '${this.#name}' is not by one index of it. Query by one of ${[...this.#known.indexes.keys()].join(', ')}.`,
-      );
-    }
+    const { index, values } = query;
     const { key, whole } = index.lookUp(values);
     return (call, after, limit) => {
       const bounds = [this.#name, String(index.id), key, after, String(limit)];
@@ -212,7 +204,7 @@ export class Rows<R extends Row> implements Collection<R> {
 
 /** Returns the escaped id, as the column stores it. @throws TypeError for an id that is not a string, such as an object. */
 function columnOf(id: string): string {
-  if (typeof id !== 'string') throw new TypeError('The id of a row is not a string. Give a text as id.');
+  checkId(id);
   return orderedText(id);
 }
 
