@@ -4,7 +4,8 @@ import { describe, expect, test } from '@jest/globals';
 import { postgresArtifacts, postgresDirectory } from 'tenant-idp/adapters/postgres';
 import type { PostgresPool } from '../../../adapters/postgres/pool.js';
 import type { CollectionSpec, Row } from '../../../lib/store/directory-store.js';
-import { statement, withPostgres } from '../../support/stores/postgres.js';
+import { statement } from '../../support/stores/places.js';
+import { withPostgres } from '../../support/stores/postgres.js';
 import { PostgresServer } from '../../support/stores/postgres-server.js';
 import { until } from '../../support/time/until.js';
 

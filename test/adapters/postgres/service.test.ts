@@ -5,7 +5,7 @@ import pg from 'pg';
 import { postgresArtifacts, postgresDirectory, postgresOptions } from 'tenant-idp/adapters/postgres';
 import { withServer } from '../../servers/when.js';
 import { startIdp } from '../../support/service/idp.js';
-import { statement } from '../../support/stores/postgres.js';
+import { statement } from '../../support/stores/places.js';
 import { PostgresServer } from '../../support/stores/postgres-server.js';
 import { until } from '../../support/time/until.js';
 

@@ -2,6 +2,7 @@ import { afterAll } from '@jest/globals';
 import { type Db, MongoClient, type MongoClientOptions } from 'mongodb';
 import { mongoOptions } from 'tenant-idp/adapters/mongo';
 import { withServer } from '../../servers/when.js';
+import { databaseUrl } from './places.js';
 
 /** A database for one test file, dropped at its end. To make one takes long, so its stores are told apart by prefix. */
 export interface TestMongo {
@@ -36,7 +37,7 @@ function mongoAt(url: string): TestMongo {
   return {
     url,
     database,
-    urlOfDatabase: Object.assign(new URL(url), { pathname: `/${database}` }).href,
+    urlOfDatabase: databaseUrl(url, database),
     db: client.db(database),
     async connect(options = {}, at = new URL(url).host) {
       const other = new MongoClient(url.replace(new URL(url).host, at), { ...pool, ...options });
