@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { databaseUrl, statement } from '../../test/support/stores/places.js';
 import { PostgresServer } from '../../test/support/stores/postgres-server.js';
 
 export interface BenchPostgres {
@@ -13,20 +13,11 @@ export interface BenchPostgres {
 export async function startPostgresServer(): Promise<BenchPostgres> {
   const server = await PostgresServer.start();
   process.once('exit', () => void server.kill());
-  const urlOf = (database: string): string => Object.assign(new URL(server.url), { pathname: `/${database}` }).href;
-  const query = async (database: string, text: string) => {
-    const client = new pg.Client({ connectionString: urlOf(database) });
-    await client.connect();
-    try {
-      return (await client.query<Record<string, unknown>>(text)).rows;
-    } finally {
-      await client.end();
-    }
-  };
+  const query = (database: string, text: string) => statement(databaseUrl(server.url, database), text);
   return {
     async database(name) {
       await query('postgres', `create database ${name}`);
-      return urlOf(name);
+      return databaseUrl(server.url, name);
     },
     query,
     stop: () => server.stop(),

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { MARK } from '../../servers/reaper.js';
 import { freePort } from '../service/example.js';
 import { until } from '../time/until.js';
-import { statement } from './postgres.js';
+import { statement } from './places.js';
 import { account, bound } from './postgres-server.js';
 
 /** Path of PgBouncer in Debian's package. The folder is not on the PATH of every user. */

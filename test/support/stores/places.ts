@@ -65,9 +65,13 @@ export async function dropDatabase(server: string, name: string): Promise<void> 
   await client.close();
 }
 
-async function statement(url: string, text: string): Promise<void> {
+/** Runs one statement over a separate connection. */
+export async function statement(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await client.query(text);
-  await client.end();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
 }

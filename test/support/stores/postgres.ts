@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import pg from 'pg';
 import { withServer } from '../../servers/when.js';
+import { databaseUrl, dropDatabase, makeDatabase } from './places.js';
 
 /** Database for one test file, which is dropped at the end of the file. Each store in the database has its own prefix. */
 export interface TestPostgres {
@@ -21,24 +22,23 @@ export const withPostgres = (variable: 'POSTGRES_URL', suite: (postgres: TestPos
 /** Makes a database before the suite. After the suite, ends the pools, and drops the database. */
 function postgresAt(server: string): TestPostgres {
   const database = `idp_test_${process.pid}_${Date.now().toString(36)}`;
-  const url = new URL(server);
-  url.pathname = `/${database}`;
+  const url = databaseUrl(server, database);
   const pools: pg.Pool[] = [];
-  const connect = (options: pg.PoolConfig = {}, at = url.host): pg.Pool => {
-    const pool = new pg.Pool({ connectionString: url.href.replace(url.host, at), max: 8, ...options });
+  const connect = (options: pg.PoolConfig = {}, at = new URL(url).host): pg.Pool => {
+    const pool = new pg.Pool({ connectionString: url.replace(new URL(url).host, at), max: 8, ...options });
     // Some tests stop the server, so errors of idle connections are expected.
     pool.on('error', () => {});
     pools.push(pool);
     return pool;
   };
-  beforeAll(() => statement(server, `create database ${database}`));
+  beforeAll(() => makeDatabase(server, database));
   afterAll(async () => {
     await Promise.all(pools.map((one) => one.ended || one.end()));
-    await statement(server, `drop database ${database} with (force)`);
+    await dropDatabase(server, database);
   });
   let prefixes = 0;
   return {
-    url: url.href,
+    url,
     pool: connect(),
     connect,
     prefix() {
@@ -46,15 +46,4 @@ function postgresAt(server: string): TestPostgres {
       return `p${prefixes}_`;
     },
   };
-}
-
-/** Runs one statement over a separate connection. */
-export async function statement(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(text)).rows;
-  } finally {
-    await client.end();
-  }
 }
