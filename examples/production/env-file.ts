@@ -23,14 +23,14 @@ DATABASE_URL=${quoted(databaseUrl)}
 # Sessions, grants and tokens are kept in Redis instead of the database
 #REDIS_URL=redis://localhost:6379
 
-# The application that people sign in to
+# The application that users sign in to
 WEB_REDIRECT_URI=http://localhost:3001/callback
 WEB_SECRET=${secret()}
 
 # The client that administers all tenants, by dist/examples/production/admin.js
 ADMIN_SECRET=${secret()}
 
-# The same on all nodes, and not in the stores or their backups: who has these keys is the identity provider
+# The same on all nodes, and not in the stores or their backups: with these keys, anybody can be the identity provider
 # To replace one, put the new one and a comma before it
 IDP_KEY=${secret()}
 COOKIE_KEY=${secret()}
