@@ -3,10 +3,11 @@
  *
  * `jwt` makes a JWT of the service, and `rotation` replaces keys in time. The keys come from the options, or from `lib/directory/signing-keys`.
  */
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { JWK } from 'jose';
 import { type Client, ExternalSigningKey } from 'oidc-provider';
+import { signEs256, verifyEs256 } from './es256.js';
 
 export type SigningAlgorithm = 'RS256' | 'ES256';
 
@@ -16,6 +17,8 @@ export interface SigningKey {
   readonly publicKey: KeyObject;
   /** Returns the signature over the data, in the form of JWS. @see RFC 7518 §3.3, §3.4 */
   sign(data: Buffer): Buffer | Promise<Buffer>;
+  /** Returns whether the signature, in the form of JWS, is one of this key over the data. */
+  verifies(data: Buffer, signature: Uint8Array): boolean;
   /** Signing key in the form of oidc-provider. */
   readonly external: ExternalSigningKey;
 }
@@ -49,25 +52,24 @@ function signingKey(privateKey: KeyObject, givenKid?: string): SigningKey {
   const alg = privateKey.asymmetricKeyType === 'rsa' ? 'RS256' : 'ES256';
   const publicKey = createPublicKey(privateKey);
   const kid = givenKid ?? thumbprint(publicKey.export({ format: 'jwk' }) as JWK);
-  const signData = alg === 'RS256' ? signRs256(privateKey) : signEs256(privateKey);
-  return { kid, alg, publicKey, sign: signData, external: externalKey(kid, alg, publicKey, signData) };
+  const signData: Sign = alg === 'RS256' ? (data) => signRs256(data, privateKey) : (data) => signEs256(data, privateKey);
+  return {
+    kid,
+    alg,
+    publicKey,
+    sign: signData,
+    verifies: (data, signature) =>
+      alg === 'RS256' ? verify('sha256', data, publicKey, signature) : verifyEs256(data, publicKey, signature),
+    external: externalKey(kid, alg, publicKey, signData),
+  };
 }
 
 type Sign = SigningKey['sign'];
 
 const signAsync = promisify<string, Buffer, KeyObject, Buffer>(sign as never);
 
-/** Creates a function that signs in the thread pool, because RSA is slow and other requests are answered at the same time. */
-const signRs256 =
-  (key: KeyObject): Sign =>
-  (data) =>
-    signAsync('sha256', data, key);
-
-/** Creates a function that signs immediately, because a thread of the pool would need longer. */
-const signEs256 = (privateKey: KeyObject): Sign => {
-  const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const;
-  return (data) => sign('sha256', data, key);
-};
+/** Signs in the thread pool, because RSA is slow and other requests are answered at the same time. */
+const signRs256 = (data: Buffer, key: KeyObject): Promise<Buffer> => signAsync('sha256', data, key);
 
 /**
  * Returns the signing key with which oidc-provider signs through this service. The key is prepared once, because preparing a JWK would be a large part of
