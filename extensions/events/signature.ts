@@ -1,5 +1,5 @@
 /** Signatures of deliveries. @see Standard Webhooks 1.0, signature scheme v1 */
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 
@@ -10,7 +10,7 @@ export const newWebhookSecret = (): string => PREFIX + randomBytes(32).toString(
 export function signedHeaders(id: string, sentAt: Date, body: string, secrets: readonly string[]): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(sentAt.getTime() / 1000));
   const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+    const key = createSecretKey(secret.slice(PREFIX.length), 'base64');
     return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
   });
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { ConfigError, IdpError } from '../errors.js';
 import { drawBytes } from './random-bytes.js';
 
@@ -19,7 +19,7 @@ export interface Sealer {
   /** Returns keyed hashes of a value under each secret, newest first. Store the first hash, and look up all of them. */
   hashes(purpose: string, value: string): readonly [string, ...string[]];
   /** Returns keys of 32 bytes for the purpose, one from each secret, newest first. */
-  derive(purpose: string): readonly [Buffer, ...Buffer[]];
+  derive(purpose: string): readonly [KeyObject, ...KeyObject[]];
 }
 
 const CIPHER = 'aes-256-gcm';
@@ -72,26 +72,28 @@ export function createSealer(secrets: readonly string[]): Sealer {
           .update(value)
           .digest('base64url'),
       ),
-    derive: (purpose) => ofAll(({ key }) => Buffer.from(key(`derive ${purpose}`))),
+    derive: (purpose) => ofAll(({ key }) => key(`derive ${purpose}`)),
   };
 }
 
+/** Keys of one secret, as `KeyObject`s: Node 24 needs 15 µs longer for each hash or cipher under the bytes of a key. */
 interface DerivedKeys {
   readonly id: string;
-  key(info: string): Buffer;
+  key(info: string): KeyObject;
 }
 
 /** Returns the keys of one secret, each derived once. @see RFC 5869 */
 function derivedKeys(secret: string): DerivedKeys {
-  const derived = new Map<string, Buffer>();
-  const key = (info: string): Buffer => {
+  const bytesOf = (info: string): Buffer => Buffer.from(hkdfSync('sha256', secret, 'tenant-idp', info, 32));
+  const derived = new Map<string, KeyObject>();
+  const key = (info: string): KeyObject => {
     const existing = derived.get(info);
     if (existing !== undefined) return existing;
-    const fresh = Buffer.from(hkdfSync('sha256', secret, 'tenant-idp', info, 32));
+    const fresh = createSecretKey(bytesOf(info));
     derived.set(info, fresh);
     return fresh;
   };
-  return { id: key('key id').toString('base64url').slice(0, 8), key };
+  return { id: bytesOf('key id').toString('base64url').slice(0, 8), key };
 }
 
 /** Returns the associated data, which is unambiguous for any two strings. */

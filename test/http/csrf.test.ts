@@ -1,9 +1,10 @@
+import { createSecretKey } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import type { Context } from 'koa';
 import { createCsrf } from '../../lib/http/requests/csrf.js';
 
 const origin = 'https://login.example.com';
-const key = Buffer.alloc(32, 7);
+const key = createSecretKey(Buffer.alloc(32, 7));
 const browserOf = (ctx: Context) => ctx.get('browser') || undefined;
 const browsers = { browserOf, begin: (ctx: Context) => browserOf(ctx) as string };
 const csrf = createCsrf(key, origin, browsers);
@@ -39,7 +40,7 @@ test.each([
   ['longer', `${token}A`],
   ['a list', [token]],
   ['of another sign-in', csrf.token(request(), 'other')],
-  ['under another key', createCsrf(Buffer.alloc(32, 8), origin, browsers).token(request(), 'uid')],
+  ['under another key', createCsrf(createSecretKey(Buffer.alloc(32, 8)), origin, browsers).token(request(), 'uid')],
   ['of another browser', csrf.token(request({ browser: 'b' }), 'uid')],
 ])('design §6 CSRF: refuses a token that is %s', (_, given) => {
   expect(csrf.check(request(), 'uid', given)).toBe(false);

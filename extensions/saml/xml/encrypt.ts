@@ -1,5 +1,5 @@
 /** Encryption of assertions: AES-GCM with a new content key, which is encrypted to the service provider. @see XML Encryption 1.1 §5.2.4, §5.5.2 */
-import { constants, createCipheriv, publicEncrypt, randomBytes } from 'node:crypto';
+import { constants, createCipheriv, createSecretKey, publicEncrypt, randomBytes } from 'node:crypto';
 import { keysOf } from './certificates.js';
 import { ns } from './namespaces.js';
 
@@ -28,7 +28,7 @@ export function encryptedAssertion(assertion: string, method: keyof typeof metho
   const { algorithm, cipher, keyBytes } = methods[method];
   const key = randomBytes(keyBytes);
   const iv = randomBytes(IV_BYTES);
-  const aes = createCipheriv(cipher, key, iv);
+  const aes = createCipheriv(cipher, createSecretKey(key), iv);
   const data = Buffer.concat([iv, aes.update(assertion, 'utf8'), aes.final(), aes.getAuthTag()]);
   // `rsa-oaep-mgf1p` uses SHA-1, and every service provider reads it. OAEP does not depend on the resistance of the hash to collisions.
   const wrapped = publicEncrypt({ key: publicKey, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha1' }, key);

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
 import type { Csrf } from '../../contract/context/http.js';
 
@@ -31,7 +31,7 @@ const HALF_BYTES = 12;
 /** Characters of an id in base64url. */
 const ID_LENGTH = 32;
 
-export function createCsrf(key: Buffer, origin: string, { browserOf, begin }: Browsers): Csrf & FormIds {
+export function createCsrf(key: KeyObject, origin: string, { browserOf, begin }: Browsers): Csrf & FormIds {
   const mac = (...texts: readonly (string | null)[]): Buffer => createHmac('sha256', key).update(JSON.stringify(texts)).digest();
   const idOf = (browser: string | undefined, drawn: Buffer): string =>
     Buffer.concat([drawn, mac('form', browser ?? null, drawn.toString('base64url')).subarray(0, HALF_BYTES)]).toString('base64url');

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { artifactKey, SLOT_LENGTH, slotOf } from '../../store/artifact-key.js';
 import type { ArtifactKey } from '../../store/artifact-store.js';
@@ -19,7 +19,7 @@ export const createId = (kind: TaggedKind, neighbour?: string): string =>
   `${neighbour === undefined ? random(SLOT_LENGTH) : slotOf(neighbour)}${tagOf(kind)}${random(RANDOM)}`;
 
 /** Returns the refresh token that follows. Every retry derives the same token, so the grace period needs no stored token. */
-export const successorOf = (refreshToken: string, key: Buffer): string =>
+export const successorOf = (refreshToken: string, key: KeyObject): string =>
   `${slotOf(refreshToken)}${tagOf('RefreshToken')}${createHmac('sha256', key).update(refreshToken).digest('base64url').slice(0, RANDOM)}`;
 
 export const createSessionUid = (): string => random(UID);

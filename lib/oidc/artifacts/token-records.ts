@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { AdapterPayload } from 'oidc-provider';
 import type { Artifact, ArtifactKey, Put } from '../../store/artifact-store.js';
 import { nodeTime } from '../../times/node-time.js';
@@ -71,10 +72,10 @@ export interface SpentRefreshToken {
 export class TokenRecords {
   readonly #form: StoredForm;
   readonly #lifetimes: TokenLifetimes;
-  readonly #successorSecret: Buffer;
+  readonly #successorSecret: KeyObject;
 
   /** @param successorSecret secret from which the next refresh token is derived. */
-  constructor(form: StoredForm, lifetimes: TokenLifetimes, successorSecret: Buffer) {
+  constructor(form: StoredForm, lifetimes: TokenLifetimes, successorSecret: KeyObject) {
     this.#form = form;
     this.#lifetimes = lifetimes;
     this.#successorSecret = successorSecret;

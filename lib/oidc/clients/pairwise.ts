@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { type Client, errors } from 'oidc-provider';
 import { createBounded } from '../../store/caches/bounded.js';
 import type { Client as ClientRecord } from '../../store/records/records.js';
@@ -42,11 +42,11 @@ export const createPseudonyms = (salt: Buffer | string): AllPseudonyms => ({
 });
 
 function pseudonymsFor(salt: Buffer | string, purpose: 'pairwise' | 'extension'): Pseudonyms {
-  const keys = createBounded<Buffer>({ max: 1000 });
-  const keyOf = (sector: string): Buffer => {
+  const keys = createBounded<KeyObject>({ max: 1000 });
+  const keyOf = (sector: string): KeyObject => {
     const known = keys.get(sector);
     if (known) return known;
-    const key = Buffer.from(hkdfSync('sha256', salt, '', `${purpose} ${sector}`, 32));
+    const key = createSecretKey(Buffer.from(hkdfSync('sha256', salt, '', `${purpose} ${sector}`, 32)));
     keys.set(sector, key);
     return key;
   };
