@@ -1,5 +1,4 @@
 import { Redis } from 'ioredis';
-import { redisOptions } from '../adapters/redis/index.js';
 import type { RedisServer } from '../test/support/stores/redis-server.js';
 import { rows } from './requests/rows.js';
 import { compare, comparisonCells, controlCells, fixed, formatTable, isNoisy, speedCell, TOLERANCE } from './results/comparison.js';
@@ -74,7 +73,7 @@ function inRedis(): Databases {
       return server.url;
     },
     async bytes(store) {
-      const redis = new Redis(servers.get(store)?.url ?? '', redisOptions);
+      const redis = new Redis(servers.get(store)?.url ?? '');
       const memory = await redis.info('memory');
       redis.disconnect();
       return Number(/used_memory:(\d+)/.exec(memory)?.[1]);
