@@ -7,15 +7,18 @@
  * - `npm run bench -- lists`: lists and look-ups of a tenant with a thousand and with a hundred thousand persons.
  * - `npm run bench -- sign-in`: the steps of a sign-in for which users wait.
  * - `npm run bench -- stores`: this library and bare oidc-provider with durable directories.
+ * - `npm run bench -- join <file> <file>`: tables of earlier runs in one, from the files of `BENCH_JSON`.
  * - `npm run bench -- pauses`: delays of calls to a file by checkpoints and by a backup.
  * - `npm run bench -- saml`: SAML responses, by samlify and by this library.
  * - `npm run bench -- calls`: calls from file to file in a request.
  *
  * Environment:
- * - `BENCH_ROUNDS` (32)
- * - `BENCH_SLICE` (150, milliseconds)
+ * - `BENCH_ROUNDS` (24)
+ * - `BENCH_SLICE` (75, milliseconds)
  * - `BENCH_ROWS` (parts of rows' names, comma-separated; all rows)
  * - `BENCH_AGAINST` (`plain,control,published`)
+ * - `BENCH_BEFORE` (folder of another checkout of this repository, with its `dist`, whose build is measured too)
+ * - `BENCH_JSON` (file for the figures of the tables)
  * - `BENCH_PROFILE` (folder for a V8 CPU profile of this library)
  * - `BENCH_TOKENS` (1000000)
  * - `BENCH_PERSONS` (100000)
@@ -25,6 +28,7 @@ import { measureCalls } from './calls.js';
 import { measureGrowth, measurePostgresGrowth } from './growth.js';
 import { measureLists } from './lists.js';
 import { measurePauses } from './pauses.js';
+import { joinReports } from './results/report.js';
 import { measureSaml } from './saml.js';
 import { pinLoad, pinning } from './servers/cores.js';
 import { measureSideBySide } from './side-by-side.js';
@@ -32,7 +36,7 @@ import { measureSignIns } from './sign-in.js';
 import { measureStartUp } from './start-up.js';
 import { measureStores } from './stores.js';
 
-const [, , what] = process.argv;
+const [, , what, ...files] = process.argv;
 // Programs that the bench started end with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 pinLoad();
@@ -43,6 +47,7 @@ const measures = {
   'start-up': measureStartUp,
   'sign-in': measureSignIns,
   stores: measureStores,
+  join: () => joinReports(files),
   pauses: measurePauses,
   saml: measureSaml,
   calls: measureCalls,

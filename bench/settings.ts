@@ -1,9 +1,11 @@
 /** Settings of a run, from its environment. */
 const {
-  BENCH_ROUNDS = '32',
-  BENCH_SLICE = '150',
+  BENCH_ROUNDS = '24',
+  BENCH_SLICE = '75',
   BENCH_ROWS = '',
   BENCH_AGAINST = 'plain,control,published',
+  BENCH_BEFORE,
+  BENCH_JSON,
   BENCH_PROFILE,
   BENCH_TOKENS = '1000000',
   BENCH_PERSONS = '100000',
@@ -16,6 +18,10 @@ export const settings = {
   slice: Number(BENCH_SLICE),
   /** Sides with which this library is compared. */
   against: BENCH_AGAINST.split(','),
+  /** Folder of another checkout of this repository, with its `dist`. Its build is measured in addition to the present build. */
+  before: BENCH_BEFORE,
+  /** File that gets the results as JSON. */
+  json: BENCH_JSON,
   /** Folder that gets a V8 CPU profile of this library. */
   profile: BENCH_PROFILE,
   /** Number of tokens in a store that has grown. */

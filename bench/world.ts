@@ -1,10 +1,13 @@
 /**
  * Data of both servers: the same clients with the same secrets, the same signing keys, and one person. The person has every claim that a person can have.
  */
+import type { JWK } from 'jose';
 import { testKeys } from '../test/support/service/keys.js';
 
 export const signingKeys = testKeys;
-export const redirectUri = 'http://127.0.0.1:9/callback';
+/** Origin of the application that runs in a browser. */
+export const origin = 'http://127.0.0.1:9';
+export const redirectUri = `${origin}/callback`;
 export const user = { userName: 'alice@acme.test', password: 'alice' };
 
 /** Scopes of all standard claims, and of a refresh token. */
@@ -22,6 +25,21 @@ export const unusualHeadersOf = (id: string) => ({
   authorization: authorizationOf(id),
   'content-type': 'application/x-www-form-urlencoded; charset="utf-8"',
 });
+
+/** Key of the clients that authenticate by `private_key_jwt`. */
+export const clientKey: JWK = {
+  kty: 'EC',
+  crv: 'P-256',
+  x: 'tA9Au_1iBKO2rHAnjWWE5Wi8uWm6Sgs_6ulQ1xBbms4',
+  y: '9EXZS80OIytZtek3njJelJsfCqcYy7uJpPPXsKkVdnM',
+  d: 'kf-fgpUwoBOACCnEOmC1QWHvgKmPNiWV8LUwjDB5PlU',
+  kid: 'client',
+};
+const { d: _, ...publicKey } = clientKey;
+const byPrivateKey = {
+  token_endpoint_auth_method: 'private_key_jwt' as const,
+  jwks: { keys: [{ ...publicKey, alg: 'ES256', use: 'sig' }] },
+};
 
 const web = (alg: string) => ({
   redirect_uris: [redirectUri],
@@ -43,11 +61,14 @@ export const requestLifetime = 600;
 
 const service = { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] };
 
-/** Applications and services for each signing algorithm. Clients in `jwt` get JWT access tokens. */
-const clients = [
+/** Applications and services for each signing algorithm and each way to authenticate. Clients in `jwt` get JWT access tokens. */
+const clients: readonly { readonly id: string; readonly metadata: Readonly<Record<string, unknown>> }[] = [
   { id: 'web-es256', metadata: web('ES256') },
   { id: 'web-rs256', metadata: web('RS256') },
+  { id: 'web-private-key', metadata: { ...web('ES256'), ...byPrivateKey } },
+  { id: 'web-public', metadata: { ...web('ES256'), token_endpoint_auth_method: 'none' } },
   { id: 'service', metadata: service },
+  { id: 'service-private-key', metadata: { ...service, ...byPrivateKey } },
   { id: 'call-centre', metadata: callCentre },
 ];
 const jwtClients = [
@@ -62,10 +83,12 @@ export const jwtLifetime = 600;
 export const api = 'orders';
 const apiMetadata = { grant_types: [], response_types: [], redirect_uris: [], introspection_signed_response_alg: 'ES256' };
 
+const hasSecret = (metadata: Readonly<Record<string, unknown>>): boolean => !('token_endpoint_auth_method' in metadata);
+
 /** Clients in the form of oidc-provider. */
-export const staticClients = [...clients, ...jwtClients, { id: api, metadata: apiMetadata }].map(({ id, metadata }) => ({
+export const plainClients = [...clients, ...jwtClients, { id: api, metadata: apiMetadata }].map(({ id, metadata }) => ({
   client_id: id,
-  client_secret: secretOf(id),
+  ...(hasSecret(metadata) && { client_secret: secretOf(id) }),
   ...metadata,
 }));
 
@@ -99,7 +122,7 @@ export const seed = {
   clients: [...clients, ...jwtClients].map((client) => ({
     id: client.id,
     name: client.id,
-    secret: secretOf(client.id),
+    ...(hasSecret(client.metadata) && { secret: secretOf(client.id) }),
     metadata: client.metadata,
     allowedScopes: [...identityScopes.split(' '), apiScope],
     idTokenClaims: 'scopes' as const,

@@ -8,14 +8,14 @@ export interface Reply {
 
 /** One keep-alive connection to a server. */
 export class Connection {
+  readonly issuer: string;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  readonly #issuer: string;
   #socket: PlainSocket | undefined;
   readonly #origin: { readonly host: string; readonly port: string };
 
   constructor(issuer: string) {
     const { hostname: host, port } = new URL(issuer);
-    this.#issuer = issuer;
+    this.issuer = issuer;
     this.#origin = { host, port };
   }
 
@@ -40,7 +40,7 @@ export class Connection {
 
   /** Gets a document without reading it. */
   async document(path: string): Promise<void> {
-    this.#socket ??= new PlainSocket(this.#issuer);
+    this.#socket ??= new PlainSocket(this.issuer);
     await this.#socket.get(path);
   }
 

@@ -14,7 +14,7 @@ const authorization = authorizationOf('call-centre');
 
 /** Number of the person who was asked longest ago, for each issuer. */
 const asked = new Map<string, number>();
-function nextOf(issuer: string): string {
+function nextOf({ issuer }: Connection): string {
   const index = asked.get(issuer) ?? 0;
   asked.set(issuer, index + 1);
   return callerName(index % PEOPLE);
@@ -22,9 +22,9 @@ function nextOf(issuer: string): string {
 
 /** Persons of an issuer, created once. */
 const made = new Map<string, Promise<unknown>>();
-function havePeople(connection: Connection, issuer: string): Promise<unknown> {
-  const making = made.get(issuer) ?? connection.get(chorePaths.people(PEOPLE));
-  made.set(issuer, making);
+function havePeople(connection: Connection): Promise<unknown> {
+  const making = made.get(connection.issuer) ?? connection.get(chorePaths.people(PEOPLE));
+  made.set(connection.issuer, making);
   return making;
 }
 
@@ -40,24 +40,25 @@ const redemptionOf = (authReqId = '') => ({ grant_type: 'urn:openid:params:grant
 export const decoupledRows: readonly Row[] = [
   {
     name: 'CIBA request',
+    goal: 0.65,
     settles: true,
-    async prepare(connection, issuer) {
-      await havePeople(connection, issuer);
+    async prepare(connection) {
+      await havePeople(connection);
       return async () => {
-        await ask(connection, nextOf(issuer));
+        await ask(connection, nextOf(connection));
       };
     },
   },
   {
     name: 'CIBA poll, pending',
     settles: true,
-    async prepare(connection, issuer) {
-      await havePeople(connection, issuer);
+    async prepare(connection) {
+      await havePeople(connection);
       const pending: string[] = [];
       const poll = () => connection.refused('authorization_pending', '/connect/token', redemptionOf(pending.pop()), { authorization });
       return Object.assign(poll, {
         async supply(passes: number) {
-          while (pending.length < passes) pending.push(await ask(connection, nextOf(issuer)));
+          while (pending.length < passes) pending.push(await ask(connection, nextOf(connection)));
         },
       });
     },
@@ -65,8 +66,8 @@ export const decoupledRows: readonly Row[] = [
   {
     name: 'CIBA redemption',
     settles: true,
-    async prepare(connection, issuer) {
-      await havePeople(connection, issuer);
+    async prepare(connection) {
+      await havePeople(connection);
       const approved: string[] = [];
       const redeem = async () => {
         const { body } = await connection.post('/connect/token', redemptionOf(approved.pop()), { authorization });
@@ -75,7 +76,7 @@ export const decoupledRows: readonly Row[] = [
       return Object.assign(redeem, {
         async supply(passes: number) {
           while (approved.length < passes) {
-            const userName = nextOf(issuer);
+            const userName = nextOf(connection);
             const authReqId = await ask(connection, userName);
             await connection.get(chorePaths.approve(userName, authReqId));
             approved.push(authReqId);

@@ -27,10 +27,16 @@ export interface Slice {
   readonly cpuPerRequest: number;
 }
 
+/** Slice of requests over connections. */
+export interface LoadSlice extends Slice {
+  /** Milliseconds of each pass. */
+  readonly latencies: readonly number[];
+}
+
 /** Connections to one participant, ready to run one row. */
 export interface Load {
   /** Runs the script of every connection repeatedly. @param duration milliseconds. */
-  run(duration: number): Promise<Slice>;
+  run(duration: number): Promise<LoadSlice>;
   close(): void;
 }
 
@@ -38,25 +44,29 @@ export async function prepareLoad({ cpuTime, ...participant }: Participant, row:
   const issuer = (row.ofJwts ? participant.jwtIssuer : undefined) ?? participant.issuer;
   const connections = Array.from({ length: CONNECTIONS }, () => new Connection(issuer));
   const scripts: Script[] = [];
-  for (const connection of connections) scripts.push(await row.prepare(connection, issuer));
+  for (const connection of connections) scripts.push(await row.prepare(connection));
   return {
     async run(duration) {
       await Promise.all(scripts.map((script) => script.supply?.(SUPPLY)));
       if (row.settles) await settled(cpuTime);
       const cpuBefore = await cpuTime();
+      const latencies: number[] = [];
       const begin = performance.now();
-      const counts = await Promise.all(
+      await Promise.all(
         scripts.map(async (script) => {
-          const most = script.supply ? SUPPLY : Number.POSITIVE_INFINITY;
-          let count = 0;
-          for (; count < most && performance.now() - begin < duration; count += 1) await script();
-          return count;
+          let left = script.supply ? SUPPLY : Number.POSITIVE_INFINITY;
+          for (let last = performance.now(); left > 0 && last - begin < duration; left -= 1) {
+            await script();
+            const now = performance.now();
+            latencies.push(now - last);
+            last = now;
+          }
         }),
       );
       const elapsed = performance.now() - begin;
-      const requests = counts.reduce((sum, count) => sum + count, 0);
+      const requests = latencies.length;
       if (row.settles) await settled(cpuTime);
-      return { perSecond: (requests / elapsed) * 1000, cpuPerRequest: ((await cpuTime()) - cpuBefore) / requests };
+      return { perSecond: (requests / elapsed) * 1000, cpuPerRequest: ((await cpuTime()) - cpuBefore) / requests, latencies };
     },
     close() {
       for (const connection of connections) connection.close();

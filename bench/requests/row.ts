@@ -10,12 +10,12 @@ export interface Script {
 
 export interface Row {
   readonly name: string;
-  /** Minimum ratio of this library's speed to oidc-provider's speed on a plain adapter. @default 1 */
+  /** Aim for the ratio of this library's speed to oidc-provider's speed on a plain adapter. @default 1 */
   readonly goal?: number;
   /** Whether access tokens are JWTs. */
   readonly ofJwts?: boolean;
   /** Whether the server works after the answer. The bench waits for this work, so that no other slice contains it, and counts the CPU time of the work. */
   readonly settles?: boolean;
   /** Creates what the script needs, before anything is counted. */
-  prepare(connection: Connection, issuer: string): Promise<Script>;
+  prepare(connection: Connection): Promise<Script>;
 }

@@ -27,7 +27,8 @@ export function compare(base: SlicesOrNone, other: SlicesOrNone): Comparison | u
 export const isNoisy = (control: Comparison | undefined): boolean =>
   control !== undefined && [control.speed, control.cpu].some((ratio) => Math.abs(ratio - 1) > TOLERANCE);
 
-const cpuOf = (slices: readonly Slice[]): number =>
+/** Returns the microseconds of CPU time of a request, in the least disturbed slices. */
+export const cpuOf = (slices: readonly Slice[]): number =>
   quantile(
     slices.map(({ cpuPerRequest }) => cpuPerRequest),
     QUIET_SHARE,
@@ -37,12 +38,12 @@ const cpuOf = (slices: readonly Slice[]): number =>
 export const speedCell = (slices: SlicesOrNone): string =>
   slices ? Math.round(median(slices.map(({ perSecond }) => perSecond))).toLocaleString('en') : '–';
 
+/** Returns the ratio of speeds with its interval. */
+export const comparisonCell = ({ speed, interval }: Comparison): string => `${fixed(speed)} [${interval.map(fixed).join(', ')}]`;
+
 /** Returns two cells: the ratio of speeds with its interval, and the ratio of CPU time. */
-export function comparisonCells(comparison: Comparison | undefined): readonly [string, string] {
-  if (!comparison) return ['–', '–'];
-  const { speed, interval, cpu } = comparison;
-  return [`${fixed(speed)} [${interval.map(fixed).join(', ')}]`, fixed(cpu)];
-}
+export const comparisonCells = (comparison: Comparison | undefined): readonly [string, string] =>
+  comparison ? [comparisonCell(comparison), fixed(comparison.cpu)] : ['–', '–'];
 
 /** Returns two cells with the ratios, without an interval. */
 export const controlCells = (control: Comparison | undefined): readonly [string, string] =>

@@ -1,11 +1,11 @@
-import { type Load, type Participant, prepareLoad, type Slice } from '../requests/load.js';
+import { type Load, type LoadSlice, type Participant, prepareLoad } from '../requests/load.js';
 import type { Row } from '../requests/row.js';
 import { settings } from '../settings.js';
 
-const WARM_UP = 1200;
+const WARM_UP = 600;
 
 /** Slices of each participant, round by round. */
-export type Slices<Name extends string> = Readonly<Partial<Record<Name, readonly Slice[]>>>;
+export type Slices<Name extends string> = Readonly<Partial<Record<Name, readonly LoadSlice[]>>>;
 
 /** Runs a row at each participant in turn, in many short slices, so that a disturbance of the machine affects all participants. */
 export async function interleave<Name extends string>(
@@ -14,11 +14,11 @@ export async function interleave<Name extends string>(
 ): Promise<Slices<Name>> {
   const { rounds, slice } = settings;
   process.stderr.write(`${row.name} …\n`);
-  const loads: { readonly load: Load; readonly slices: Slice[] }[] = [];
-  const slicesOf: Partial<Record<Name, Slice[]>> = {};
+  const loads: { readonly load: Load; readonly slices: LoadSlice[] }[] = [];
+  const slicesOf: Partial<Record<Name, LoadSlice[]>> = {};
   try {
     for (const [name, participant] of Object.entries(participants) as [Name, Participant][]) {
-      const slices: Slice[] = [];
+      const slices: LoadSlice[] = [];
       slicesOf[name] = slices;
       loads.push({ load: await prepareLoad(participant, row), slices });
     }

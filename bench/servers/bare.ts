@@ -1,27 +1,36 @@
 /**
- * oidc-provider by itself: static clients, ready claims, and no code between oidc-provider and its adapter. All other settings are defaults. Tokens end
- * with their session, as in this library.
+ * oidc-provider by itself: ready claims, and no code between oidc-provider and its stores. All other settings are defaults. Tokens end with their session,
+ * as in this library. Without a directory, clients are static, and claims need no look-up.
  */
 import type { RequestListener } from 'node:http';
-import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
-import { api, apiScope, jwtLifetime, requestLifetime, signingKeys, staticClients, userScopes } from '../world.js';
+import Provider, { type Adapter, type ClientMetadata, type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
+import { api, apiScope, jwtLifetime, plainClients, requestLifetime, signingKeys, userScopes } from '../world.js';
 import { serveAsChild } from './child.js';
 import { type Chores, withChores } from './chores.js';
-import { createPlainPostgres } from './plain-postgres.js';
+import { type Claims, createPlainDirectory } from './plain-directory.js';
+import { createPlainPostgresAdapters, plainPool } from './plain-postgres.js';
 import { createPlainRedisAdapters } from './plain-redis.js';
 import { createPublishedRedisAdapters } from './published-redis.js';
+import type { StoreUrls } from './stores.js';
 
-const { BENCH_CLAIMS = '{}', BENCH_ADAPTER, BENCH_REDIS = '', BENCH_POSTGRES } = process.env;
+const { BENCH_CLAIMS = '{}', BENCH_ADAPTER, BENCH_STORES = '[]' } = process.env;
 
 /** Claims that this library returns at userinfo, and the scopes that grant them. */
-const claims = JSON.parse(BENCH_CLAIMS) as { sub: string } & Record<string, unknown>;
-const inPostgres = BENCH_POSTGRES === undefined ? undefined : await createPlainPostgres(BENCH_POSTGRES, claims);
-const createAdapters = () =>
-  inPostgres?.adapters ?? (BENCH_ADAPTER === 'published' ? createPublishedRedisAdapters : createPlainRedisAdapters)(BENCH_REDIS);
+const claims = JSON.parse(BENCH_CLAIMS) as Claims;
+const [stores] = JSON.parse(BENCH_STORES) as readonly [StoreUrls];
+const directory =
+  stores.directory === undefined ? undefined : await createPlainDirectory(stores.directory, { clients: plainClients, user: claims });
+const artifacts = await adaptersAt(stores.artifacts);
+const adapters = (model: string): Adapter =>
+  directory && model === 'Client' ? ({ find: directory.clientOf } as Adapter) : artifacts(model);
 
-/** Returns the account. Without PostgreSQL, claims need no look-up. */
+async function adaptersAt(url: string): Promise<(model: string) => Adapter> {
+  if (url.startsWith('postgres:')) return createPlainPostgresAdapters(plainPool(url));
+  return (BENCH_ADAPTER === 'published' ? createPublishedRedisAdapters : createPlainRedisAdapters)(url);
+}
+
 async function findAccount(_ctx: unknown, accountId: string) {
-  const found = inPostgres === undefined ? claims : await inPostgres.claimsOf(accountId);
+  const found = directory === undefined ? claims : await directory.claimsOf(accountId);
   return found && { accountId, claims: () => found };
 }
 
@@ -49,8 +58,10 @@ async function loadExistingGrant(ctx: KoaContextWithOIDC) {
 }
 
 const configuration = {
-  adapter: createAdapters(),
-  clients: staticClients,
+  adapter: adapters,
+  clients: directory === undefined ? plainClients : [],
+  clientBasedCORS: (_ctx: unknown, origin: string, client: ClientMetadata) =>
+    (client.redirectUris as readonly string[]).some((uri) => new URL(uri).origin === origin),
   claims: claimsByScope,
   conformIdTokenClaims: false,
   cookies: { keys: ['not a secret, it signs cookies of a measurement'] },

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Participant } from '../requests/load.js';
 import { onContestantCore } from './cores.js';
@@ -12,18 +13,22 @@ export interface Contestant extends Participant {
 }
 
 export interface ContestantOptions {
-  /** File in this folder, without extension. */
+  /** File in the folder of the servers, without extension. */
   readonly module: 'bare' | 'ours';
+  /** Folder of the servers. @default this folder */
+  readonly servers?: string | undefined;
   /** Variables that are added to the environment. */
   readonly env: Readonly<Record<string, string>>;
   /** Folder that gets a V8 CPU profile when the contestant stops. */
   readonly profile?: string | undefined;
 }
 
-export async function startContestant({ module, env, profile }: ContestantOptions): Promise<Contestant> {
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+export async function startContestant({ module, servers = here, env, profile }: ContestantOptions): Promise<Contestant> {
   const flags = profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [];
   const [execPath, ...execArgv] = onContestantCore([process.execPath, ...flags]);
-  const child = fork(fileURLToPath(new URL(`./${module}.js`, import.meta.url)), {
+  const child = fork(join(servers, `${module}.js`), {
     execPath,
     execArgv,
     env: { ...process.env, ...env },

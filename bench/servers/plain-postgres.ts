@@ -1,13 +1,12 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import pg from 'pg';
 
-const tables = `
+const table = `
   create table if not exists plain_records (
     key text primary key, payload jsonb not null, grant_id text, uid text, consumed bigint, expires_at timestamptz not null
   );
   create index if not exists plain_grants on plain_records (grant_id) where grant_id is not null;
-  create index if not exists plain_uids on plain_records (uid) where uid is not null;
-  create table if not exists plain_users (sub text primary key, claims jsonb not null);`;
+  create index if not exists plain_uids on plain_records (uid) where uid is not null;`;
 
 interface Record {
   readonly payload: AdapterPayload;
@@ -17,23 +16,24 @@ interface Record {
 const payloadOf = (record: Record | undefined): AdapterPayload | undefined =>
   record && (record.consumed === null ? record.payload : { ...record.payload, consumed: Number(record.consumed) });
 
-export interface PlainPostgres {
-  readonly adapters: (model: string) => Adapter;
-  /** Returns the claims of a user, by one query. */
-  readonly claimsOf: (sub: string) => Promise<{ readonly sub: string } | undefined>;
+const pools = new Map<string, pg.Pool>();
+
+/** Returns the pool of a database. Records, clients and users in one database share one pool. */
+export function plainPool(url: string): pg.Pool {
+  const pool = pools.get(url) ?? new pg.Pool({ connectionString: url, max: 16 });
+  pools.set(url, pool);
+  return pool;
 }
 
 /**
  * Creates an adapter of oidc-provider over PostgreSQL, as a careful engineer would write the adapter. Each call is one round trip, with a statement that
- * the server has prepared. A second use of a record is refused. The users are in the same database.
+ * the server has prepared. A second use of a record is refused.
  */
-export async function createPlainPostgres(url: string, user: { readonly sub: string }): Promise<PlainPostgres> {
-  const pool = new pg.Pool({ connectionString: url, max: 16 });
-  await pool.query(tables);
-  await pool.query('insert into plain_users values ($1, $2) on conflict do nothing', [user.sub, user]);
+export async function createPlainPostgresAdapters(pool: pg.Pool): Promise<(model: string) => Adapter> {
+  await pool.query(table);
   const query = async <R extends object>(name: string, text: string, values: readonly unknown[]) =>
     (await pool.query<R>({ name, text, values: [...values] })).rows;
-  const adapters = (model: string): Adapter => {
+  return (model) => {
     const keyOf = (id: string): string => `${model}:${id}`;
     return {
       async upsert(id, payload, expiresIn: number) {
@@ -63,12 +63,5 @@ export async function createPlainPostgres(url: string, user: { readonly sub: str
         await query('revoke', 'delete from plain_records where grant_id = $1', [grantId]);
       },
     };
-  };
-  return {
-    adapters,
-    async claimsOf(sub) {
-      const [row] = await query<{ claims: { readonly sub: string } }>('claims', 'select claims from plain_users where sub = $1', [sub]);
-      return row?.claims;
-    },
   };
 }
