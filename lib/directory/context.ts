@@ -3,6 +3,7 @@ import type { Caches } from '../store/caches/cache.js';
 import type { CheckedCollection, CheckedDirectory } from '../store/records/checked-directory.js';
 import type { KeyedCollection } from '../store/records/derived-keys.js';
 import type {
+  AccountEventsRow,
   ApiResource,
   Client,
   Consent,
@@ -46,6 +47,7 @@ export interface Collections {
   readonly upkeep: CheckedCollection<UpkeepRecord>;
   readonly removedUsers: CheckedCollection<RemovedUser>;
   readonly removals: CheckedCollection<Removal>;
+  readonly accountEvents: CheckedCollection<AccountEventsRow>;
 }
 
 /** Sign-in methods of the instance. */
@@ -151,6 +153,7 @@ export const openedCollections = (store: CheckedDirectory): Collections => ({
   upkeep: store.collection('upkeep'),
   removedUsers: store.collection('removedUsers'),
   removals: store.collection('removals'),
+  accountEvents: store.collection('accountEvents'),
 });
 
 /** The sign-ins that a change invalidates: sign-ins of one user, by `oid`, or of all users of a tenant. */

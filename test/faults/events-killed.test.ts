@@ -13,21 +13,28 @@ import { startEventNode } from '../support/administration/event-nodes.js';
 import { withDurable } from '../support/stores/durable.js';
 import { until } from '../support/time/until.js';
 
-type EventRow = Row & { readonly type: string; readonly subject: string };
+type EventRow = Row & { readonly type: string; readonly subject: string; readonly data: object };
+/** The id that the test gave to the event. */
+const idOf = ({ subject, data }: Pick<EventRow, 'subject' | 'data'>) => (data as { readonly Title?: string }).Title ?? subject;
 
 const killPoints: readonly KillPoint[] = ['written', 'recorded', 'told'];
 const KILLS = process.env.PROVE ? 100 : 1;
 
+const ways = [
+  { event: 'an event of a change', raises: false, type: 'PersonCreated', waitsIn: 'persons' },
+  { event: 'an event of a user that changes no record', raises: true, type: 'NoteTaken', waitsIn: 'accountEvents' },
+];
+
 withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) =>
-  describe('design §8: a node is killed while it tells an event', () => {
+  describe.each(ways)('design §8: a node is killed while it tells $event', ({ raises, type: ofNodes, waitsIn }) => {
     const place = durable.place();
     const heard: IdpEvent[] = [];
-    const about = (personId: string) => heard.filter(({ subject }) => subject === personId);
+    const about = (personId: string) => heard.filter((event) => idOf(event) === personId);
     let node: ChildProcess | undefined;
     afterAll(() => void node?.kill('SIGKILL'));
 
     const start = async (personId: string, killAt: KillPoint): Promise<ChildProcess> => {
-      const started = await startEventNode({ place, personId, killAt }, (message) => {
+      const started = await startEventNode({ place, personId, killAt, raises }, (message) => {
         if ('heard' in message) heard.push(message.heard);
       });
       node = started.node;
@@ -39,7 +46,7 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) =>
         (heard) => heard >= times,
       );
       // A kill before it is removed would have it told once more.
-      await until(async () => !(await durable.rows(place, 'persons')).some((row) => 'outbox' in row && row.outbox === 'yes'));
+      await until(async () => !(await durable.rows(place, waitsIn)).some((row) => 'outbox' in row && row.outbox === 'yes'));
     };
 
     test(`${KILLS} times at each point: no event is lost, its id and number stay the same, none is told again but for a kill after it was told`, async () => {
@@ -68,10 +75,10 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) =>
       expect(numbers).toEqual(numbers.toSorted());
       expect(new Set(numbers).size).toBe(made.length);
       // As many changes as were made, each with its event, and no event besides: the collections are those that the nodes write.
-      const kept = await durable.rows(place, 'persons');
-      expect(kept.map(({ id }) => id).sort()).toEqual(made.map(({ personId }) => personId).sort());
-      const recorded = events.filter(({ type }) => type === 'PersonCreated');
-      expect(recorded.map(({ subject }) => subject).sort()).toEqual(made.map(({ personId }) => personId).sort());
+      const kept = await durable.rows(place, waitsIn);
+      expect(kept.map(({ id }) => id).sort()).toEqual(raises ? [] : made.map(({ personId }) => personId).sort());
+      const recorded = events.filter(({ type }) => type === ofNodes);
+      expect(recorded.map(idOf).sort()).toEqual(made.map(({ personId }) => personId).sort());
       expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => String(index + 1).padStart(16, '0')));
       if (process.env.PROVE) process.stderr.write(`${JSON.stringify({ kills: made.length, heard: heard.length })}\n`);
     });

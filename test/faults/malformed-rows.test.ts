@@ -158,6 +158,7 @@ const templates = (tid: string): Partial<Record<CollectionName, (id: string) => 
     items: [{ field: 'scopes', item: 'item', isInSeed: true }],
   }),
   removedUsers: (id) => ({ id, version: 1, sealed: ['v1.key.iv.text'] }),
+  accountEvents: (id) => ({ id, version: 1, tid: '', pendingEvents: [pending(id)], outbox: 'yes' }),
   removals: (id) => ({ ...row(id), by: { actor: 'client:admin', requestId: 'request' } }),
   upkeep: (id) => ({ ...row(id), done: 1 }),
 });
@@ -545,6 +546,7 @@ describe('M17: a row that refuses somebody refuses as well when one of its membe
     deliveries: 'Tell others what happened.',
     removedUsers: 'A row that cannot be read still takes its id.',
     removals: 'What is removed is gone before.',
+    accountEvents: 'Tell of what happened to an account.',
     seeds: 'A seed leaves a record whose row cannot be read.',
     upkeep: 'Says what work is done.',
     changes: 'A node that cannot read it forgets what it knew.',

@@ -11,7 +11,8 @@ export interface ExtensionWork {
    */
   deliver(kind: string, data: Readonly<Record<string, unknown>>, options?: { readonly batch?: string }): Promise<Enqueued>;
   /**
-   * Raises an event about an account, of a type that an extension declares. The person's document keeps the event until it is dispatched.
+   * Raises an event about an account, of a type that an extension declares. The event is stored by one write, and changes no record. Events that are raised
+   * here stay in their order for each account. Raise the event of a change with the change of its row.
    * @param cause name of what happened, so that a retry on any node raises no second event. Leave `cause` out if nothing is retried, because a look-up is
    * then saved.
    * @param by the user or client that caused the event.

@@ -94,6 +94,7 @@ export const collections = {
   upkeep: { name: 'upkeep', indexes: {} },
   removedUsers: { name: 'removedUsers', indexes: {} },
   removals: { name: 'removals', indexes: { byOutbox } },
+  accountEvents: { name: 'accountEvents', indexes: { byOutbox } },
   changes: { name: 'changes', indexes: {} },
 } as const satisfies Record<string, CollectionSpec>;
 

@@ -19,6 +19,7 @@ export type {
   UserInvitation,
 } from './persons.js';
 export type {
+  AccountEventsRow,
   ChangeRecord,
   Delivery,
   EventRecord,

@@ -12,6 +12,7 @@ import { credential, invitation, person } from './persons.js';
 import type { PendingEvent, StoredSigningKey } from './records.js';
 import type { RemovedRow } from './removed-rows.js';
 import {
+  accountEventsRow,
   changeRecord,
   delivery,
   eventRecord,
@@ -42,6 +43,7 @@ const schemas: { readonly [Name in CollectionName]: TObject } = {
   seeds: seedRecord,
   removedUsers: removedUser,
   removals: removal,
+  accountEvents: accountEventsRow,
   upkeep: upkeepRecord,
   changes: changeRecord,
 };

@@ -103,6 +103,16 @@ export const removal = Type.Object({
 /** A tenant that was removed, until all its data is removed. The id of the record is the tenant's id. */
 export interface Removal extends Shape<typeof removal> {}
 
+export const accountEventsRow = Type.Object({
+  ...row,
+  /** Empty, as in the rest of an erased person: the row belongs to no tenant, and the dispatcher removes the row with its last event. */
+  tid: Type.Literal(''),
+  ...outboxed,
+  pendingEvents: Type.Array(typed<PendingEvent>(pendingEvent)),
+});
+/** Events of an account that change no record, until they are dispatched. One row for each account, so that its events stay in their order. */
+export interface AccountEventsRow extends Shape<typeof accountEventsRow> {}
+
 export const removedUser = Type.Object({ ...row, sealed: Type.Optional(Type.Array(Type.String())) });
 /**
  * The id of a removed user. The row's id is a keyed hash of the user's id, and the row has nothing else. The row with the id `keys` has the

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 /** Rows of the service's own work: no list shows them, and a copy of one would be work. */
-const work = ['changes', 'deliveries', 'events', 'removals', 'removedUsers', 'seeds', 'signingKeys', 'upkeep'];
+const work = ['accountEvents', 'changes', 'deliveries', 'events', 'removals', 'removedUsers', 'seeds', 'signingKeys', 'upkeep'];
 /** Members that a sound row may do without. */
 const optional = ['tenants/uniqueName'];
 

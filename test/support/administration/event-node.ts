@@ -1,7 +1,8 @@
-/** A node that makes persons, hears of them, and is killed on the way. Started by `faults/events-killed.test.ts`; ends when that process does. */
+/** A node that makes persons or raises events of a user, hears of them, and is killed on the way. Started by `faults/events-killed.test.ts`; ends when that process does. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { createIdentityProvider, type DirectoryStore, type IdpEvent } from 'tenant-idp';
+import type { Extension } from 'tenant-idp/extension';
 import { withCollections } from '../../store/with-collections.js';
 import { testKeys } from '../service/keys.js';
 import { type Place, storesAt } from '../stores/places.js';
@@ -12,7 +13,10 @@ export type KillPoint = 'written' | 'recorded' | 'told' | 'delivered' | 'positio
 export interface EventNodeSettings {
   readonly place: Place;
   /** The person to make, and where its event is when the node ends. */
+  /** For an event that changes no record: the id in the data of the event. */
   readonly personId: string;
+  /** Whether the node raises an event of a user that changes no record, in place of making a person. */
+  readonly raises?: boolean;
   readonly killAt: KillPoint;
 }
 /** Message of the node to the process that started it. */
@@ -23,7 +27,7 @@ export type ToEventNode = { readonly create: number };
 const tell = (message: FromEventNode) => new Promise<void>((resolve) => process.send?.(message, undefined, {}, () => resolve()));
 process.on('disconnect', () => process.exit());
 
-const { place, personId, killAt } = JSON.parse(process.argv[2] ?? '') as EventNodeSettings;
+const { place, personId, killAt, raises = false } = JSON.parse(process.argv[2] ?? '') as EventNodeSettings;
 let isArmed = false;
 
 /** Sequence of the event of the person that this node creates. */
@@ -34,13 +38,16 @@ function passes(point: KillPoint): void {
 }
 const isOwn = (row: unknown): boolean => JSON.stringify(row).includes(personId);
 
+/** Collection in which the events wait. */
+const source = raises ? 'accountEvents' : 'persons';
+
 /** Ends the process between two steps of the outbox, each of which is one write. */
 const deadly = (store: DirectoryStore): DirectoryStore =>
   withCollections(store, (rows, name) => ({
     async insert(row) {
       const inserted = await rows.insert(row);
       if (!isOwn(row)) return inserted;
-      if (name === 'persons') passes('written');
+      if (name === source) passes('written');
       if (name === 'events') {
         ownSequence = row.id;
         passes('recorded');
@@ -61,6 +68,10 @@ const deadly = (store: DirectoryStore): DirectoryStore =>
       if (isPast) passes('positioned');
       return updated;
     },
+    async remove(id, version) {
+      if (name === source && raises) passes('told');
+      return rows.remove(id, version);
+    },
   }));
 
 /** An administrator. The helper for tests of the admin API runs in tests alone. */
@@ -74,19 +85,35 @@ const root = {
 };
 const port = await freePort();
 const issuer = `http://127.0.0.1:${port}`;
+const alice = { givenName: 'Alice', familyName: 'Adams', user: { userName: 'alice', status: 'active' as const } };
+let raise: ((title: string) => Promise<void>) | undefined;
+const notes: Extension = {
+  name: 'notes',
+  events: ['NoteTaken' as never],
+  async start({ directory, work }) {
+    directory.events.on('NoteTaken' as never, (event) => tell({ heard: event }));
+    raise = async (title) => {
+      const [account] = await directory.accounts.candidates('alice');
+      if (!account) throw new Error('alice is gone');
+      await work.emit('NoteTaken' as never, account, { AggregateId: account.person.user.id, Title: title } as never);
+    };
+  },
+};
 const idp = await createIdentityProvider({
+  extensions: raises ? [notes] : [],
   issuer,
   directory: deadly(storesAt(place).directory),
-  seed: { tenants: [{ name: 'Acme' }], clients: [root] },
+  seed: { tenants: [{ name: 'Acme', ...(raises && { persons: [alice] }) }], clients: [root] },
   keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
   logger: { debug() {}, info() {}, warn() {}, error() {} },
 });
 // Registered immediately, because events of an earlier node are dispatched as soon as the event loop is free.
-idp.events.on('PersonCreated', (event) => tell({ heard: event }));
+if (!raises) idp.events.on('PersonCreated', (event) => tell({ heard: event }));
 await idp.listen(port, '127.0.0.1');
 const acme = (await idp.directory.tenants.find()).find(({ name }) => name === 'Acme');
 process.on('message', async ({ create }: ToEventNode) => {
   isArmed = true;
+  if (raises) return raise?.(personId);
   const { persons } = idp.directory.forTenant(acme?.id ?? '');
   const one = { givenName: 'Eve', familyName: 'Evans' };
   await persons.create({ id: personId, ...one });
