@@ -4,7 +4,7 @@ import type { ConfigProblem } from '../errors.js';
 import type { ArtifactKind } from '../store/records/extension-artifacts.js';
 import { isOwnName, OWN_NAME } from './collections.js';
 
-const members = ['name', 'lifetimeSeconds', 'once', 'account', 'ofGrant'];
+const members = ['name', 'lifetimeSeconds', 'once', 'account', 'ofGrant', 'unsealed'];
 const MAX_SECONDS = 400 * 86_400;
 const isFlag = (value: unknown): boolean => value === undefined || typeof value === 'boolean';
 
@@ -13,7 +13,7 @@ export function findArtifactProblems(value: unknown, extension: unknown, path: O
   const kind = value as Partial<ArtifactKind> | null;
   if (typeof kind !== 'object' || kind === null)
     return [wrong(path, "a kind of artifacts, such as { name: 'shop.carts', lifetimeSeconds: 600 }", value)];
-  const { name, lifetimeSeconds, once, account, ofGrant } = kind;
+  const { name, lifetimeSeconds, once, account, ofGrant, unsealed } = kind;
   const isLifetime = Number.isInteger(lifetimeSeconds) && Number(lifetimeSeconds) > 0 && Number(lifetimeSeconds) <= MAX_SECONDS;
   const wants: readonly [holds: boolean, member: string, expected: string, found: unknown][] = [
     [isOwnName(name, extension), 'name', OWN_NAME, name],
@@ -21,6 +21,7 @@ export function findArtifactProblems(value: unknown, extension: unknown, path: O
     [isFlag(once), 'once', 'true or false', once],
     [isFlag(account), 'account', 'true or false', account],
     [isFlag(ofGrant), 'ofGrant', 'true or false', ofGrant],
+    [isFlag(unsealed), 'unsealed', 'true or false', unsealed],
   ];
   return [
     ...unknownMembers(kind, path, members, 'a member of kinds of artifacts that exists'),

@@ -12,11 +12,12 @@ import { until } from '../support/time/until.js';
 const links: ArtifactKind = { name: 'links.sent', lifetimeSeconds: 60, once: true };
 const states: ArtifactKind = { name: 'links.states', lifetimeSeconds: 60 };
 const devices: ArtifactKind = { name: 'links.devices', lifetimeSeconds: 3600, account: true, once: true };
+const counts: ArtifactKind = { name: 'links.counts', lifetimeSeconds: 60, once: true, unsealed: true };
 const baskets: ArtifactKind = { name: 'links.baskets', lifetimeSeconds: 3600, ofGrant: true };
 let context: ExtensionContext;
 const extension: Extension = {
   name: 'links',
-  artifacts: [links, states, devices, baskets],
+  artifacts: [links, states, devices, counts, baskets],
   routes(router, given) {
     context = given;
     router.get('/grant', given.http.bearer('orders', 'orders.read'), (ctx) => {
@@ -53,6 +54,23 @@ describe('short-lived records of an extension', () => {
     expect(await context.records.artifact(links).read('a')).toBeUndefined();
     await kept.remove('a');
     expect([await kept.read('a'), await kept.put('a', {})]).toEqual([undefined, false]);
+  });
+
+  test('are encrypted, but for a kind that is unsealed', async () => {
+    written.length = 0;
+    await context.records.artifact(states).put('sealed', { text: 'only-the-service-reads-this' });
+    await context.records.artifact(states).update('sealed', () => ({ text: 'only-the-service-reads-this' }));
+    expect([written.length, written.join('').includes('only-the-service')]).toEqual([2, false]);
+    const kept = context.records.artifact(counts);
+    expect(await kept.put('visits', { count: 1, at: ['an instant'] })).toBe(true);
+    expect(await kept.update('visits', (value) => ({ ...(value as object), count: 2 }))).toEqual({ count: 2, at: ['an instant'] });
+    expect(await kept.read('visits')).toEqual({ count: 2, at: ['an instant'] });
+    expect(written.at(-1)).toContain('an instant');
+    expect([await kept.take('visits'), await kept.take('visits')]).toEqual([{ count: 2, at: ['an instant'] }, undefined]);
+    for (const value of [0, false, null, '']) {
+      await kept.put(JSON.stringify(value), value);
+      expect(await kept.read(JSON.stringify(value))).toBe(value);
+    }
   });
 
   test('are taken exactly once, however many ask', async () => {

@@ -15,10 +15,14 @@ const MAX_RECENT = 10;
 const MAX_RECENT_OF_CLIENT = 5;
 const RECENT_MS = 600_000;
 
-/** Records of the requests to a user. A record outlives its last request, and the time in which requests are counted. */
+/**
+ * Records of the requests to a user: ids and times, so they are not encrypted. A record outlives its last request, and the time in which requests are
+ * counted.
+ */
 export const userRequestsKind: ArtifactKind = {
   name: 'ciba.books',
   lifetimeSeconds: Math.max(MAX_LIFETIME_SECONDS, RECENT_MS / 1000) + 60,
+  unsealed: true,
 };
 
 export interface RequestEntry {

@@ -5,7 +5,7 @@ import { artifactKey, hashedKey } from '../artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore } from '../artifact-store.js';
 import type { Sealer } from '../sealer.js';
 
-/** A kind of short-lived record. Ids are secrets, so only their digests reach the store. Values are encrypted. */
+/** A kind of short-lived record. Ids are secrets, so only their digests reach the store. Values are encrypted by default. */
 export interface ArtifactKind {
   /** The extension's name, a dot, and a name that the extension chooses: `notes.links`. */
   readonly name: string;
@@ -20,6 +20,8 @@ export interface ArtifactKind {
   readonly account?: boolean;
   /** Whether each record belongs to a grant, and ends with the grant: by sign-out, revocation or a replayed token. @default false */
   readonly ofGrant?: boolean;
+  /** Whether values are stored without encryption, which is faster. Only for values of ids, counts and times, which are no credentials. @default false */
+  readonly unsealed?: boolean;
 }
 
 export interface PutArtifact {
@@ -59,7 +61,10 @@ export interface ExtensionArtifacts {
 interface Envelope {
   /** Instant of the put, in milliseconds since the epoch. */
   readonly at: number;
-  readonly sealed: string;
+  /** The value, encrypted. Absent for kinds with `unsealed`. */
+  readonly sealed?: string;
+  /** The value of a kind with `unsealed`. */
+  readonly value?: unknown;
   readonly grant?: ArtifactKey;
 }
 
@@ -114,7 +119,7 @@ async function put(
   const grant = grantId === undefined ? undefined : artifactKey('Grant', grantId);
   if (grantId !== undefined && !(grant && (await isKept(artifacts, grant)))) return false;
   const key = keyOf(kind, id);
-  const envelope: Envelope = { at: now(), ...(grant && { grant }), sealed: sealed(scope, key, value) };
+  const envelope: Envelope = { at: now(), ...(grant && { grant }), ...stored(scope, key, value) };
   const expiresAt = nodeTime() + lifetimeMs;
   const { ok } = await artifacts.commit([
     { op: 'put', if: 'absent', key, value: JSON.stringify(envelope), expiresAt, ...present({ account: oid }) },
@@ -141,11 +146,11 @@ async function update(scope: Scope, id: string, change: (value: unknown) => unkn
       if (!(await live(scope, key))) return undefined;
       continue;
     }
-    const { version, ...stored } = artifact;
-    const value = JSON.stringify({ ...envelopeOf(artifact), sealed: sealed(scope, key, after) });
+    const { version, ...rest } = artifact;
+    const value = JSON.stringify({ ...envelopeOf(artifact), ...stored(scope, key, after) });
     const seconds = options?.lifetimeSeconds;
-    const expiresAt = seconds === undefined ? stored.expiresAt : nodeTime() + lifetimeMsOf(kind, seconds);
-    if ((await artifacts.commit([{ op: 'put', if: { version }, ...stored, expiresAt, value }])).ok) return after;
+    const expiresAt = seconds === undefined ? rest.expiresAt : nodeTime() + lifetimeMsOf(kind, seconds);
+    if ((await artifacts.commit([{ op: 'put', if: { version }, ...rest, expiresAt, value }])).ok) return after;
   }
 }
 
@@ -196,7 +201,11 @@ function lifetimeMsOf(kind: ArtifactKind, lifetimeSeconds: number): number {
 
 const envelopeOf = ({ value }: Pick<Artifact, 'value'>): Envelope => JSON.parse(value) as Envelope;
 
-const sealed = ({ sealer }: Scope, key: ArtifactKey, value: unknown): string => sealer.encrypt(PURPOSE, key, JSON.stringify(value));
+/** Returns the members of the envelope that have the value. */
+const stored = ({ kind, sealer }: Scope, key: ArtifactKey, value: unknown): Pick<Envelope, 'sealed' | 'value'> =>
+  kind.unsealed ? { value } : { sealed: sealer.encrypt(PURPOSE, key, JSON.stringify(value)) };
 
-const opened = ({ sealer }: Scope, artifact: Artifact): unknown =>
-  JSON.parse(sealer.decrypt(PURPOSE, artifact.key, envelopeOf(artifact).sealed)) as unknown;
+function opened({ kind, sealer }: Scope, artifact: Artifact): unknown {
+  const { sealed = '', value } = envelopeOf(artifact);
+  return kind.unsealed ? value : (JSON.parse(sealer.decrypt(PURPOSE, artifact.key, sealed)) as unknown);
+}
