@@ -163,7 +163,8 @@ export type SignInCutoff = { readonly oid: string } | { readonly tid: string; re
 export type NextNotBefore = (record: { readonly notBefore?: Date }) => Date;
 
 /**
- * Runs a change that invalidates sign-ins. The notice is enqueued before the write (a crash cannot lose it) and delivered after it.
+ * Runs a change that invalidates sign-ins. A delivery is enqueued before the change, so that a crash cannot lose the cut-off. The promise resolves when
+ * the sign-ins of the user have ended on every node. For a tenant, the promise resolves after the change, and the delivery ends the sign-ins.
  */
 export type WithCutoff = <T>(cutoff: SignInCutoff, change: (nextNotBefore: NextNotBefore) => Promise<T>) => Promise<T>;
 

@@ -14,8 +14,9 @@ import { createLinking, createLinks } from './accounts/linking.js';
 import { createAccountMeans, type MeansSource } from './accounts/means.js';
 import { createPasswordChanges } from './accounts/password-changes.js';
 import { createPrivileges } from './accounts/privileges.js';
+import { unknownCutoffs } from './accounts/recent-cutoffs.js';
 import { createRegistration } from './accounts/registration.js';
-import { createSignInCutoffs, createWithCutoff } from './accounts/sign-in-cutoff.js';
+import { createSignInCutoffs, type SignInCutoffs } from './accounts/sign-in-cutoff.js';
 import { createApiResources, createApiScopes } from './clients/api-resources.js';
 import { createAuthenticate } from './clients/authenticate.js';
 import { existingScopes } from './clients/client-scopes.js';
@@ -63,9 +64,10 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const { store, issuer } = options;
   const collections = openedCollections(store);
   const background = createBackground(options, collections);
-  const context = createContext(options, collections, background);
+  const signIns = createCutoffs(options, background);
+  const context = createContext(options, collections, { ...background, signIns });
   const accountServices = createAccountServices(options, context, background.deliveries);
-  const { personRemovalOver, tenantRemoval } = createRemovals(options, context, { ...background, ...accountServices });
+  const { personRemovalOver, tenantRemoval } = createRemovals(options, context, { ...background, signIns });
   store.onWork((collection) => {
     background.outbox.nudge(collection);
     if (collection === 'removals') tenantRemoval.nudge();
@@ -73,7 +75,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const { invitationParts, passwordResets, emailProofs } = createLinkServices(options, context, { ...background, ...accountServices });
   const personExports = createPersonExports(context);
   const missingReferences = createMissingReferences(context);
-  const { credentials, privileges, accounts, policies, signIns, meansSources } = accountServices;
+  const { credentials, privileges, accounts, policies, meansSources } = accountServices;
   const { trials, outbox, deliveries, keyCompletion, events, eventFeed } = background;
   const shared = {
     issuer,
@@ -165,10 +167,15 @@ function createBackground(options: DirectoryOptions, collections: Collections) {
 
 type Background = ReturnType<typeof createBackground>;
 
+const createCutoffs = (
+  { caches, recentCutoffs: recent = unknownCutoffs, now = nodeTime }: DirectoryOptions,
+  { deliveries }: Pick<Background, 'deliveries'>,
+): SignInCutoffs => createSignInCutoffs({ deliveries, caches, recent, now });
+
 function createContext(
   options: DirectoryOptions,
   collections: Collections,
-  { deliveries, keyCompletion }: Pick<Background, 'deliveries' | 'keyCompletion'>,
+  { keyCompletion, signIns }: Pick<Background, 'keyCompletion'> & { readonly signIns: SignInCutoffs },
 ): DirectoryContext {
   const { caches, sealer, lease, logger, identityScopes, ownApi, privileged = [] } = options;
   const { now = nodeTime, ownSecretLength = 1, clientRules = { ownMetadata: false }, means = passwordsAlone } = options;
@@ -178,7 +185,7 @@ function createContext(
     caches,
     sealer,
     now,
-    withCutoff: createWithCutoff(deliveries, now),
+    withCutoff: signIns.withCutoff,
     by: {},
     vouching: { by: 'operator' },
     isPrivileged: (permissionId) => isAdminScope(permissionId) || privileged.includes(permissionId),
@@ -195,9 +202,9 @@ function createContext(
   };
 }
 
-/** Creates the services for accounts of all tenants, and what can end a sign-in. */
+/** Creates the services for accounts of all tenants. */
 function createAccountServices(
-  { caches, logger, hasher = createPasswords(), passwordRules = {}, privileged }: DirectoryOptions,
+  { logger, hasher = createPasswords(), passwordRules = {}, privileged }: DirectoryOptions,
   context: DirectoryContext,
   deliveries: Deliveries,
 ) {
@@ -212,7 +219,6 @@ function createAccountServices(
     accounts,
     change,
     credentials: createCredentials(context, { accounts, passwords: hasher, problemOf, change }),
-    signIns: createSignInCutoffs(deliveries, caches),
     privileges,
     meansSources,
     means: createAccountMeans(context, { privileges, accounts, sources: meansSources }),
@@ -224,7 +230,7 @@ type AccountServices = ReturnType<typeof createAccountServices>;
 function createRemovals(
   options: DirectoryOptions,
   context: DirectoryContext,
-  { deliveries, signIns }: Pick<Background, 'deliveries'> & Pick<AccountServices, 'signIns'>,
+  { deliveries, signIns }: Pick<Background, 'deliveries'> & { readonly signIns: SignInCutoffs },
 ) {
   const { logger, settledMs, erase, removeRows } = options;
   const forget = createForget(context.collections);

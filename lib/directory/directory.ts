@@ -15,6 +15,7 @@ import type { Credentials, TenantCredentials } from './accounts/credentials.js';
 import type { Linking } from './accounts/linking.js';
 import type { AccountMeans } from './accounts/means.js';
 import type { Privileges } from './accounts/privileges.js';
+import type { RecentCutoffs } from './accounts/recent-cutoffs.js';
 import type { Registration } from './accounts/registration.js';
 import type { OnSignInCutoff } from './accounts/sign-in-cutoff.js';
 import type { ApiResources, ApiScopes } from './clients/api-resources.js';
@@ -61,6 +62,8 @@ export interface DirectoryOptions {
   readonly lease: (work: string, holder?: string, ms?: number) => Promise<boolean>;
   /** Returns the time that all nodes share, in milliseconds since the epoch. @default the time of this process */
   readonly now?: () => number;
+  /** The accounts whose sign-ins were cut off recently. @default unknown, so that no account is read from a cache */
+  readonly recentCutoffs?: RecentCutoffs;
   readonly logger: Logger;
   /** The `source` of events. */
   readonly issuer: string;

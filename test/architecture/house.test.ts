@@ -79,6 +79,7 @@ describe('design §2: the house', () => {
 
   test('L6: the clock of the node is asked for the ends of artifacts, for what the process remembers, and by what oidc-provider compares with it', () => {
     const reasons: Readonly<Record<string, string>> = {
+      'lib/directory/accounts/recent-cutoffs.ts': 'the end of an artifact',
       'lib/directory/create-directory.ts': 'the time of a directory without a store of artifacts',
       'lib/directory/outbox/event-trials.ts': 'remembers',
       'lib/directory/outbox/outbox.ts': 'remembers',

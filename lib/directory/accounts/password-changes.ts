@@ -2,10 +2,11 @@
  * Replacement of a user's password.
  *
  * The new password is first stored under a separate id, then the person's document names it. The write of the document decides between
- * concurrent changes, revokes the sign-ins that end with the change, and raises the event. Afterwards the password moves to the user's id. If
- * a node crashes, the delivery that was enqueued first completes the change.
+ * concurrent changes, revokes the sign-ins that end with the change, and raises the event. Afterwards the password moves to the user's id. The
+ * sign-ins end in the store after that, because the former password would sign in while that store is slow. If a node crashes, the delivery
+ * that was enqueued first completes the change.
  */
-import type { Delivery, Person, PersonWithUser, Voucher } from '../../store/records/records.js';
+import type { Delivery, PersonWithUser, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { newId } from '../identifiers.js';
 import { newRecord } from '../input.js';
@@ -95,8 +96,8 @@ export function createPasswordChanges(
     const { release } = await enqueue([{ kind: KIND, data: { userId, credentialId } }]);
     await credentials.insert(newRecord(now, credentialId, { passwordHash }));
     let isOurs = false;
-    const write = (notBefore: (user: PersonWithUser['user']) => Pick<PersonWithUser['user'], 'notBefore'>): Promise<Person | undefined> =>
-      persons.update(person.id, (row) => {
+    const write = async (notBefore: (user: PersonWithUser['user']) => Pick<PersonWithUser['user'], 'notBefore'>): Promise<void> => {
+      await persons.update(person.id, (row) => {
         const isInTime = now() - startedAt < SLOWEST_MS;
         const decided = isInTime && hasUser(row) && row.user.id === userId ? decide(row) : undefined;
         isOurs = decided !== undefined;
@@ -110,8 +111,9 @@ export function createPasswordChanges(
           ...(endsSignIns ? [pendingEvent(now, 'UserSignedOut', row.tid, { AggregateId: userId })] : []),
         );
       });
+      if (isOurs) await settle(userId);
+    };
     await (endsSignIns ? withCutoff({ oid: userId }, (next) => write((user) => ({ notBefore: next(user) }))) : write(() => ({})));
-    if (isOurs) await settle(userId);
     // Either the user has this password already, or the user has a newer password.
     await credentials.remove(credentialId);
     release();

@@ -1,23 +1,22 @@
+/**
+ * Cut-offs: changes that end sign-ins, such as disabling a user. Every change of this kind runs in `withCutoff`, so that its answer means that the
+ * sign-ins have ended on every node.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caches } from '../../store/caches/cache.js';
 import { collections } from '../../store/records/collections.js';
 import type { NextNotBefore, SignInCutoff, WithCutoff } from '../context.js';
-import type { Deliveries } from '../outbox/deliveries.js';
+import type { Deliveries, Enqueued } from '../outbox/deliveries.js';
+import type { RecentCutoffs } from './recent-cutoffs.js';
 
 /** Kind of the delivery after which the listener checks again which sign-ins have ended. */
 const KIND = 'void-sign-ins';
 
-/** @param now the time by which sign-ins are stored */
-export function createWithCutoff({ enqueue }: Pick<Deliveries, 'enqueue'>, now: () => number): WithCutoff {
-  /** Returns the start of the next second, because sign-in times have whole seconds. A sign-in in that second is the first valid sign-in. */
-  const nextNotBefore: NextNotBefore = ({ notBefore }) =>
-    new Date((Math.floor(Math.max(now(), notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
-  return async (cutoff, change) => {
-    const { release } = await enqueue([{ kind: KIND, data: { ...cutoff } }]);
-    const changed = await change(nextNotBefore);
-    release();
-    return changed;
-  };
-}
+/**
+ * Milliseconds after the change at which a cut-off is answered, whether its sign-ins have ended in the store or not. By then, no node answers from a
+ * cached row that is older than the change.
+ */
+export const LATEST_ANSWER_MS = 3_000;
 
 /**
  * Registers the listener that ends sign-ins. If the listener returns a cut-off, that cut-off is delivered later. If the listener throws,
@@ -29,26 +28,60 @@ export interface SignInCutoffs {
   readonly on: OnSignInCutoff;
   /** Ends the sign-ins of a cut-off now. */
   cutOff(cutoff: SignInCutoff): Promise<void>;
+  readonly withCutoff: WithCutoff;
 }
 
-export function createSignInCutoffs(
-  { enqueue, handle }: Pick<Deliveries, 'enqueue' | 'handle'>,
-  { changed }: Pick<Caches, 'changed'>,
-): SignInCutoffs {
-  let keeper: Parameters<OnSignInCutoff>[0] | undefined;
+export interface SignInCutoffsParts {
+  readonly deliveries: Pick<Deliveries, 'enqueue' | 'handle'>;
+  readonly caches: Pick<Caches, 'changed'>;
+  readonly recent: Pick<RecentCutoffs, 'note'>;
+  /** Returns the time by which sign-ins are stored. */
+  readonly now: () => number;
+}
+
+export function createSignInCutoffs({ deliveries: { enqueue, handle }, caches, recent, now }: SignInCutoffsParts): SignInCutoffs {
+  let end: Parameters<OnSignInCutoff>[0] | undefined;
+
+  /** Returns the start of the next second, because sign-in times have whole seconds. A sign-in in that second is the first valid sign-in. */
+  const nextNotBefore: NextNotBefore = ({ notBefore }) =>
+    new Date((Math.floor(Math.max(now(), notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
+
   return {
     on(listener) {
-      keeper = listener;
+      end = listener;
       handle(KIND, async ({ data }) => {
         const cutoff = data as unknown as SignInCutoff;
         // Caches may hold the former tenant, if a node crashed after its write and before it invalidated them.
-        if ('tid' in cutoff) await changed(collections.tenants.name);
+        if ('tid' in cutoff) await caches.changed(collections.tenants.name);
         const left = await listener(cutoff);
         if (left) (await enqueue([{ kind: KIND, data: { ...left } }])).release();
       });
     },
     async cutOff(cutoff) {
-      await keeper?.(cutoff);
+      await end?.(cutoff);
+    },
+    async withCutoff(cutoff, change) {
+      const delivery = await enqueue([{ kind: KIND, data: { ...cutoff } }]);
+      const changed = await change(nextNotBefore);
+      // The sign-ins of a whole tenant may be too many to wait for. The row of the tenant is on every node within a second.
+      if ('tid' in cutoff || end === undefined) delivery.release();
+      else await endBeforeAnswer(Promise.all([recent.note(cutoff.oid), end(cutoff)]), delivery);
+      return changed;
     },
   };
+}
+
+/**
+ * Waits until the sign-ins have ended in the store, and removes the delivery. If the store is unavailable or slow, waits until every node knows the change
+ * from the directory. The delivery then ends the sign-ins.
+ */
+async function endBeforeAnswer(ending: Promise<unknown>, delivery: Enqueued): Promise<void> {
+  const waiting = new AbortController();
+  const latest = sleep(LATEST_ANSWER_MS, false, waiting).catch(() => false);
+  // The delivery repeats a failed attempt, and logs its failure.
+  const isEnded = await Promise.race([ending.then(() => true).catch(() => latest), latest]);
+  waiting.abort();
+  if (!isEnded) return delivery.release();
+  // A delivery that stays ends the same sign-ins again, which changes nothing.
+  await delivery.withdraw().catch(() => undefined);
 }

@@ -4,6 +4,7 @@ import { clientRulesOf } from '../../contract/assembly/contributions.js';
 import {
   createDirectory,
   createPasswords,
+  createRecentCutoffs,
   type Directory,
   type ExtensionData,
   type InputProblem,
@@ -28,7 +29,7 @@ export interface OpenDirectory {
 
 export function openDirectory(settings: Settings, stores: OpenStores): OpenDirectory {
   const { options, extensions, additions, claims, fetchProblem, logger } = settings;
-  const { store, caches, sealer, now, lease, closing } = stores;
+  const { artifacts, store, caches, sealer, now, lease, closing } = stores;
   const schemaOfClients = late<(client: Client) => readonly InputProblem[]>("the protocol's rules of client metadata");
   const extensionRows = createRowsOfExtensions(extensions, { store, caches, now });
   const directory = createDirectory({
@@ -38,6 +39,7 @@ export function openDirectory(settings: Settings, stores: OpenStores): OpenDirec
     hasher: createPasswords(options.passwords),
     passwordRules: options.passwords,
     now,
+    recentCutoffs: createRecentCutoffs(artifacts),
     lease,
     logger,
     issuer: options.issuer,

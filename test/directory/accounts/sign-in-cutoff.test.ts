@@ -1,0 +1,96 @@
+/** F5: a change that cuts off sign-ins is answered when they have ended, and a delivery ends what could not be ended in time. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, jest, test } from '@jest/globals';
+import { unknownCutoffs } from '../../../lib/directory/accounts/recent-cutoffs.js';
+import { createSignInCutoffs, LATEST_ANSWER_MS, type OnSignInCutoff } from '../../../lib/directory/accounts/sign-in-cutoff.js';
+import { cutOffs } from '../../support/sign-in/cut-offs.js';
+
+type Listener = Parameters<OnSignInCutoff>[0];
+
+/** Cut-offs whose steps are noted in order. */
+function withSteps(listener: Listener | undefined) {
+  const steps: string[] = [];
+  const deliveries = {
+    enqueue: async () => {
+      steps.push('enqueued');
+      return {
+        release: () => void steps.push('released'),
+        withdraw: async () => void steps.push('withdrawn'),
+      };
+    },
+    handle: jest.fn(),
+  };
+  const recent = { ...unknownCutoffs, note: async (oid: string) => void steps.push(`noted ${oid}`) };
+  const cutoffs = createSignInCutoffs({ deliveries, caches: { changed: async () => undefined }, recent, now: Date.now });
+  if (listener) cutoffs.on(listener);
+  const change = async () => void steps.push('changed');
+  return {
+    steps,
+    async run(cutoff: Parameters<Listener>[0]): Promise<number> {
+      const began = performance.now();
+      await cutoffs.withCutoff(cutoff, change);
+      steps.push('answered');
+      return performance.now() - began;
+    },
+  };
+}
+
+test('F5: the sign-ins of a user end between the change and its answer, and nothing is left to deliver', async () => {
+  const { steps, run } = withSteps(async () => {
+    await new Promise(setImmediate);
+    steps.push('ended');
+    return undefined;
+  });
+  await run({ oid: 'o' });
+  expect(steps).toEqual(['enqueued', 'changed', 'noted o', 'ended', 'withdrawn', 'answered']);
+});
+
+test.each<readonly [string, Listener]>([
+  ['fails', () => Promise.reject(new Error('unavailable'))],
+  ['is slow', () => new Promise(() => {})],
+])(
+  'F5, L1: where the store of sign-ins %s, the change is answered when every node knows it, and the delivery ends the sign-ins',
+  async (_, listener) => {
+    const { steps, run } = withSteps(listener);
+    const took = await run({ oid: 'o' });
+    expect(steps).toEqual(['enqueued', 'changed', 'noted o', 'released', 'answered']);
+    expect(took).toBeGreaterThanOrEqual(LATEST_ANSWER_MS - 5);
+  },
+);
+
+test('F5: the sign-ins of a tenant are delivered, because there may be many', async () => {
+  const { steps, run } = withSteps(() => new Promise(() => {}));
+  await run({ tid: 't' });
+  expect(steps).toEqual(['enqueued', 'changed', 'released', 'answered']);
+});
+
+test('a change that is refused keeps its delivery, because the store may have made the change', async () => {
+  const steps: string[] = [];
+  const deliveries = {
+    enqueue: async () => ({ release: () => void steps.push('r'), withdraw: async () => void steps.push('w') }),
+    handle: jest.fn(),
+  };
+  const { withCutoff } = createSignInCutoffs({
+    deliveries,
+    caches: { changed: async () => undefined },
+    recent: unknownCutoffs,
+    now: Date.now,
+  });
+  await expect(withCutoff({ oid: 'o' }, () => Promise.reject(new Error('refused')))).rejects.toThrow('refused');
+  expect(steps).toEqual([]);
+});
+
+test('F5: the table of cut-offs has every call of `withCutoff` for a user', () => {
+  const root = 'lib/directory';
+  const calls = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) => {
+      const text = readFileSync(`${root}/${file}`, 'utf8');
+      return [...text.matchAll(/\bwithCutoff\(\{ oid: ([\w.]+) \}/g)].map(({ index, 1: oid }) => {
+        const [, name] = [...text.slice(0, index).matchAll(/^(?:export )?(?:async )?(?:function|const) (\w+)/gm)].at(-1) ?? [];
+        return `${file.slice(0, -3)} ${name} ${oid}`;
+      });
+    });
+  expect(calls.length).toBeGreaterThan(7);
+  expect([...new Set(calls)].sort()).toEqual([...new Set(Object.values(cutOffs).map(({ at }) => at))].sort());
+});
