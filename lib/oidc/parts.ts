@@ -10,6 +10,7 @@ import { createPseudonyms } from './clients/pairwise.js';
 import { createChallengeRule } from './clients/pkce.js';
 import { routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './context.js';
+import { endIfCutOff } from './sessions/begun-sign-ins.js';
 import { createBrowserState } from './sessions/browser-state.js';
 import { refreshUseOf } from './tokens/grants/refresh-token.js';
 
@@ -25,7 +26,7 @@ export function createParts(dependencies: OidcDependencies, keys: OidcParts['key
     grace: lifetimes.refreshTokenGrace,
   };
   const internalClients = createInternalClients(options.issuer, dependencies.clientsOfExtensions);
-  return {
+  const parts: OidcParts = {
     ...dependencies,
     keys,
     adapters: createModelAdapters({
@@ -36,6 +37,7 @@ export function createParts(dependencies: OidcDependencies, keys: OidcParts['key
       useOf: (ctx, token) => refreshUseOf(ctx, token, clientOf(ctx.oidc.client)),
       accessTokenOf: (ctx) => clientOf(ctx.oidc.client)?.lifetimes.accessToken,
       codeRequestOf,
+      checkBegun: (begun) => endIfCutOff(parts, begun),
     }),
     browserState: createBrowserState(dependencies),
     challengeRule: createChallengeRule(dependencies.logger),
@@ -43,4 +45,5 @@ export function createParts(dependencies: OidcDependencies, keys: OidcParts['key
     isFapi2: createProfileRule(options, internalClients),
     pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
   };
+  return parts;
 }

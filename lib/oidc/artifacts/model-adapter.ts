@@ -17,7 +17,7 @@ import { mergeSessions, type SessionPayload } from './session-merge.js';
 import type { StoredForm } from './stored-form.js';
 import { isDamaged } from './stored-records.js';
 import { type RefreshUse, type Spending, type TokenLifetimes, type TokenRecords, tombstoneEnd } from './token-records.js';
-import { UnitOfWork } from './unit-of-work.js';
+import { type CheckBegun, UnitOfWork } from './unit-of-work.js';
 
 export interface ModelAdapterOptions {
   readonly artifacts: ArtifactStore;
@@ -30,6 +30,7 @@ export interface ModelAdapterOptions {
   readonly accessTokenOf: (ctx: KoaContextWithOIDC) => number | undefined;
   /** Returns members of a code that describe its request. */
   readonly codeRequestOf: (ctx: KoaContextWithOIDC) => object;
+  readonly checkBegun: CheckBegun;
 }
 
 /** Adapters of oidc-provider over an artifact store: one class for all models. */
@@ -44,8 +45,8 @@ export interface ModelAdapters {
 }
 
 export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters {
-  const { artifacts, form, tokens } = options;
-  const ofRequest = perRequest(() => new UnitOfWork(artifacts));
+  const { artifacts, form, tokens, checkBegun } = options;
+  const ofRequest = perRequest(() => new UnitOfWork(artifacts, checkBegun));
   const unitOf = (ctx: object | undefined): UnitOfWork => (ctx ? ofRequest(ctx) : new UnitOfWork(artifacts));
   return {
     factory: (model) => new ModelAdapter(model, options, unitOf),

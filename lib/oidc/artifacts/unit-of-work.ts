@@ -10,6 +10,13 @@ import { LostWrite } from './lost-writes.js';
  */
 type Merge = (fresh: Artifact | undefined) => Put | undefined;
 
+/**
+ * Checks sign-ins that a commit has just added to their accounts: sessions, and grants without a session. Ends a sign-in that was cut off before the
+ * commit.
+ * @returns the store key of a sign-in that was cut off
+ */
+export type CheckBegun = (begun: readonly Put[]) => Promise<ArtifactKey | undefined>;
+
 /** Retries of a merge before it counts as lost. */
 const MERGE_ATTEMPTS = 16;
 
@@ -25,9 +32,12 @@ export class UnitOfWork {
   #merges: Map<ArtifactKey, Merge> | undefined;
   #taken: Set<ArtifactKey> | undefined;
   #abandoned = false;
+  readonly #checkBegun: CheckBegun | undefined;
 
-  constructor(store: ArtifactStore) {
+  /** @param checkBegun absent for writes that add no record to an account, and for records that a host writes */
+  constructor(store: ArtifactStore, checkBegun?: CheckBegun) {
     this.#store = store;
+    this.#checkBegun = checkBegun;
   }
 
   /**
@@ -100,11 +110,17 @@ export class UnitOfWork {
     this.#writes.clear();
     this.#merges = undefined;
     const [only] = slots;
-    return only && slots.length === 1 ? this.#commitSlot(only, merges) : this.#commitSlots(slots, merges);
+    return only && slots.length === 1 && !only.some(isOfAccount)
+      ? this.#commitSlot(only, merges).then(nothing)
+      : this.#commitSlots(slots, merges);
   }
 
   async #commitSlots(slots: readonly ArtifactWrite[][], merges: ReadonlyMap<ArtifactKey, Merge> | undefined): Promise<void> {
-    for (const writes of slots) await this.#commitSlot(writes, merges);
+    const ofAccounts: Committed[] = [];
+    for (const writes of slots) ofAccounts.push(...(await this.#commitSlot(writes, merges)));
+    const begun = begunBy(ofAccounts);
+    const ended = begun.length > 0 && (await this.#checkBegun?.(begun));
+    if (ended) throw new LostWrite(ended);
   }
 
   #load(key: ArtifactKey, follow: readonly string[], along: readonly ArtifactKey[]): Promise<Artifact | undefined> {
@@ -129,7 +145,9 @@ export class UnitOfWork {
     }
   }
 
-  async #commitSlot(writes: ArtifactWrite[], merges: ReadonlyMap<ArtifactKey, Merge> | undefined): Promise<void> {
+  /** @returns the writes of records that accounts have */
+  async #commitSlot(writes: ArtifactWrite[], merges: ReadonlyMap<ArtifactKey, Merge> | undefined): Promise<readonly Committed[]> {
+    let merged: ReadonlyMap<ArtifactKey, Artifact | undefined> | undefined;
     for (let attempt = 0; ; attempt += 1) {
       let result: Awaited<ReturnType<ArtifactStore['commit']>>;
       try {
@@ -146,12 +164,38 @@ export class UnitOfWork {
       const next = merge(fresh);
       if (!next) throw new LostWrite(lost);
       writes = writes.map((write) => (write.key === lost ? next : write));
+      merged = new Map([...(merged ?? []), [lost, fresh]]);
     }
+    const ofAccounts = writes.flatMap((write) =>
+      isOfAccount(write) ? [{ write, before: merged?.has(write.key) ? merged.get(write.key) : this.#reads.get(write.key) }] : [],
+    );
     for (const write of writes) this.#reads.set(write.key, write.op === 'put' ? { ...write, version: versionAfter(write) } : undefined);
+    return ofAccounts;
   }
 }
 
 const done = Promise.resolve();
+const nothing = () => undefined;
+
+/** A write of a record that an account has, and the record that the write replaced. */
+interface Committed {
+  readonly write: Put;
+  readonly before: Artifact | undefined;
+}
+
+const isOfAccount = (write: ArtifactWrite): write is Put => write.op === 'put' && write.account !== undefined;
+
+/**
+ * Returns the writes that added a record to an account which the account's list may have lacked when a cut-off read the list. A grant beside a session
+ * that its account had before is no such record, because the end of the session makes the request lose.
+ */
+function begunBy(ofAccounts: readonly Committed[]): readonly Put[] {
+  const isListed = ({ write, before }: Committed): boolean => before?.account === write.account;
+  const continued = new Set(
+    ofAccounts.flatMap((each) => (isListed(each) && typeof each.write.if === 'object' ? [each.write.account] : [])),
+  );
+  return ofAccounts.flatMap((each) => (isListed(each) || continued.has(each.write.account) ? [] : [each.write]));
+}
 
 function bySlot(all: ArtifactWrite[]): ArtifactWrite[][] {
   if (all.length === 1) return [all];

@@ -8,12 +8,13 @@ import type { OurSession } from '../accounts/login-context.js';
 import { type IsComplete, ofSession } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { OidcParts } from '../context.js';
-import { changeSession, isSameSignIn } from '../sessions/sessions.js';
+import { giveSession } from '../sessions/begun-sign-ins.js';
+import { isSameSignIn } from '../sessions/sessions.js';
 import { createRememberedAccounts } from './remembered-accounts.js';
 
 /** Creates the functions that return and select the accounts of a browser, for the account chooser. */
 export function createAccountChoice(parts: OidcParts, provider: () => Provider, isComplete: IsComplete) {
-  const { directory, artifacts } = parts;
+  const { directory } = parts;
   const remembered = createRememberedAccounts(parts);
   const sessionOf = (ctx: Context) => provider().Session.get(ctx) as Promise<OurSession>;
   /** Returns the accounts of the sign-in that may answer the request, as of the time when it arrived. */
@@ -59,7 +60,7 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider, 
       if (!chosen) return undefined;
       if (!session.act) remembered.add(ctx, oid);
       if (accountId === oid) return chosen;
-      const changed = await changeSession(artifacts, keyOf('Session', uid), (now) =>
+      const changed = await giveSession(parts, keyOf('Session', uid), (now) =>
         isSameSignIn(now, session) ? { ...now, ...signInAs(now, chosen) } : undefined,
       );
       if (!changed) return undefined;

@@ -13,8 +13,9 @@ import type { OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcParts } from '../context.js';
+import { giveSession } from '../sessions/begun-sign-ins.js';
 import { LogoutNotices } from '../sessions/logout-notices.js';
-import { changeSession, endWithAside, isSameSignIn } from '../sessions/sessions.js';
+import { endWithAside, isSameSignIn } from '../sessions/sessions.js';
 
 /** Members of the new sign-in for the session. */
 interface Begun {
@@ -43,7 +44,7 @@ export function createAccountSwitch(
       isSameSignIn(now, found)
         ? { ...now, accountId: oid, loginTs, amr: [...amr], idp, method, used, owner, mfaIn, heldTo, proof, provenAt: undefined }
         : undefined;
-    const isTakenOver = isSamePerson && (await changeSession(artifacts, keyOf('Session', uid), takeOver)) !== undefined;
+    const isTakenOver = isSamePerson && (await giveSession(parts, keyOf('Session', uid), takeOver)) !== undefined;
     if (details?.session) {
       details.session = { uid, ...(isTakenOver ? { accountId: oid } : {}) } as typeof details.session;
       await details.persist();

@@ -50,7 +50,7 @@ interface Records {
  * @param signIn the session, or the login of a grant, which names its owner
  * @param session the name of the session
  */
-const isOver = (account: Account | undefined, authTime = 0, signIn: object | undefined, session: string | undefined): boolean =>
+export const isOver = (account: Account | undefined, authTime = 0, signIn: object | undefined, session: string | undefined): boolean =>
   !account || isVoid(account, new Date(authTime * 1000), ownerOf(account.person.user.id, signIn as GrantRecord['login']), session);
 
 /** Persons of a tenant whose sign-ins are ended in one step. */
@@ -148,7 +148,7 @@ async function endOf(parts: OidcParts, oid: string): Promise<void> {
 }
 
 /** Ends the revoked sessions and grants of an account, or all of them if the account was removed. Removes damaged records. */
-async function endOfAccount(parts: OidcParts, oid: string): Promise<Account | undefined> {
+export async function endOfAccount(parts: OidcParts, oid: string): Promise<Account | undefined> {
   const { artifacts, directory } = parts;
   const { sessions, grants, others, damaged } = await recordsOf(parts, oid);
   // Reads the account after the list, because the user may have been enabled, and have signed in, while the store was slow.
