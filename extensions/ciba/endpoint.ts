@@ -70,7 +70,7 @@ export function createEndpoint(
       const { tenant, person } = account;
       const start = await requests.start(
         { ...asked, oid: person.user.id, tid: tenant.id, clientId: client.id },
-        { lifetimeSeconds, ...present({ notificationToken }) },
+        { lifetimeSeconds, account, ...present({ notificationToken }) },
       );
       if (!start)
         return {

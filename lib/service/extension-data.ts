@@ -16,7 +16,7 @@ import type { Caches } from '../store/caches/cache.js';
 import type { CollectionSpec } from '../store/directory-store.js';
 import type { CheckedDirectory } from '../store/records/checked-directory.js';
 import { collections } from '../store/records/collections.js';
-import { createExtensionArtifacts } from '../store/records/extension-artifacts.js';
+import { type ArtifactKind, createExtensionArtifacts } from '../store/records/extension-artifacts.js';
 import type { WrongPath } from '../store/records/unreadable-rows.js';
 import type { Sealer } from '../store/sealer.js';
 
@@ -75,20 +75,20 @@ export function createRecords(parts: RecordsParts): ExtensionRecords {
     const account = await directory.accounts.findByOid(oid);
     return !account || isWaitOver(account, actedAt);
   };
-  const kinds = new Map(
-    extensions.flatMap((extension) =>
-      (extension.artifacts ?? []).map((kind) => [kind, createExtensionArtifacts({ artifacts, now, sealer, isCutOff }, kind)] as const),
-    ),
-  );
+  const artifactsOf = (kind: ArtifactKind, of = isCutOff) => createExtensionArtifacts({ artifacts, now, sealer, isCutOff: of }, kind);
+  const kinds = new Map(extensions.flatMap((extension) => (extension.artifacts ?? []).map((kind) => [kind, artifactsOf(kind)] as const)));
   return {
     collection: rows.rows,
     collectionOfAllTenants: rows.ofAllTenants,
     cached: rows.cached,
     ofInstance: OF_INSTANCE,
-    artifact(kind) {
+    artifact(kind, account) {
       const handle = kinds.get(kind);
       if (!handle) throw new TypeError(`No extension declares the artifacts ${kind.name}. Add the kind to artifacts of the extension.`);
-      return handle;
+      if (!account) return handle;
+      return artifactsOf(kind, async (oid, actedAt) =>
+        oid === account.person.user.id ? isWaitOver(account, actedAt) : isCutOff(oid, actedAt),
+      );
     },
     keptData: rows,
   };

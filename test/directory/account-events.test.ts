@@ -57,9 +57,11 @@ describe('an event of an account', () => {
     });
     await raise('one');
     expect(calls).toEqual(['insert accountEvents']);
+    await raise('two');
+    expect(calls).toEqual(['insert accountEvents', 'insert accountEvents', 'update accountEvents']);
     expect(await t.directory.accounts.findByOid(userId)).toEqual(before);
     mine = true;
-    expect(ofSessions(await t.dispatched())).toEqual(['one']);
+    expect(ofSessions(await t.dispatched())).toEqual(['one', 'two']);
     await until(async () => (await store.collection('accountEvents').find({})).length === 0);
   });
 

@@ -114,6 +114,22 @@ describe('short-lived records of an extension', () => {
     expect(await kept.take('tablet')).toBe(2);
   });
 
+  test('of an account are compared with the account that the request has read; those of others with theirs', async () => {
+    const [before, other] = await Promise.all(
+      ['alice@acme.test', 'bob@globex.test'].map(async (name) => (await service.idp.directory.accounts.candidates(name))[0]),
+    );
+    await context.records.artifact(devices).put('watch', 3, { oid: alice.oid });
+    await service.idp.directory.forTenant(alice.tid).users.disable(alice.oid);
+    const [after] = await service.idp.directory.accounts.candidates('alice@acme.test');
+    const read = (account: typeof before) => context.records.artifact(devices, account).read('watch');
+    // Disabling ends the record, and so it may be gone from the store before it is read.
+    expect([undefined, 3]).toContain(await read(before));
+    expect([await read(after), await read(other), await read(undefined)]).toEqual([undefined, undefined, undefined]);
+    await service.idp.directory.forTenant(alice.tid).users.enable(alice.oid);
+    await expect(async () => context.records.artifact({ name: 'links.others', lifetimeSeconds: 1 }, before)).rejects.toThrow(TypeError);
+    passTime(2);
+  });
+
   test('of a grant end with it', async () => {
     const { tokens } = await obtainTokens(service.issuer, { scope: 'openid offline_access orders.read' });
     const headers = { authorization: `Bearer ${tokens.access_token}` };

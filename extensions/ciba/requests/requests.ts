@@ -44,10 +44,13 @@ export interface PolledRequest {
 }
 
 export interface Requests extends AuthenticationRequests {
-  /** Starts a request. Returns undefined if the user has the maximum of requests, or a concurrent request of the client replaced this one. */
+  /**
+   * Starts a request. Returns undefined if the user has the maximum of requests, or a concurrent request of the client replaced this one.
+   * @param options `account`: the user's account, if the calling code has just read it
+   */
   start(
     asked: Asked,
-    options: { readonly lifetimeSeconds: number; readonly notificationToken?: string },
+    options: { readonly lifetimeSeconds: number; readonly notificationToken?: string; readonly account?: Account },
   ): Promise<StartedRequest | undefined>;
   /** Returns the values for the notification of the client. Undefined for a client that polls, and after the client got the outcome. */
   notificationOf(id: string): Promise<{ readonly authReqId: string; readonly token: string } | undefined>;
@@ -91,8 +94,9 @@ class StoredRequests implements Requests {
 
   async start(
     asked: Asked,
-    { lifetimeSeconds, notificationToken: token }: Parameters<Requests['start']>[1],
+    { lifetimeSeconds, notificationToken: token, account }: Parameters<Requests['start']>[1],
   ): Promise<StartedRequest | undefined> {
+    const records = this.#records(account);
     const authReqId = randomBytes(32).toString('base64url');
     const id = idOf(authReqId);
     const createdAt = this.#now();
@@ -105,13 +109,15 @@ class StoredRequests implements Requests {
     };
     const options = { oid: asked.oid, lifetimeSeconds: lifetimeSeconds + RETENTION_SECONDS };
     const [isWritten, replaced] = await Promise.all([
-      this.#records().put(id, request, options),
-      this.#userRequests.enter(asked.oid, { id, clientId: asked.clientId, createdAt, expiresAt }, (entries) => this.#decided(entries)),
+      records.put(id, request, options),
+      this.#userRequests.enter(asked.oid, { id, clientId: asked.clientId, createdAt, expiresAt }, (entries) =>
+        this.#decided(records, entries),
+      ),
     ]);
     const ended: RequestRecord = { ...began, state: 'replaced', decidedAt: createdAt };
-    await Promise.all((replaced ?? []).map((entry) => this.#replace(entry.id, ended, options)));
+    await Promise.all((replaced ?? []).map((entry) => this.#replace(records, entry.id, ended, options)));
     if (isWritten && replaced) return { authReqId, request: this.#viewOf(id, request) };
-    if (isWritten) await this.#records().remove(id);
+    if (isWritten) await records.remove(id);
     return undefined;
   }
 
@@ -198,17 +204,18 @@ class StoredRequests implements Requests {
     return viewOf(id, request, this.#now());
   }
 
-  #records(): ExtensionArtifacts {
-    return this.#context.records.artifact(requestKind);
+  /** @param account of the records, if this request has read it already. */
+  #records(account?: Account): ExtensionArtifacts {
+    return this.#context.records.artifact(requestKind, account);
   }
 
-  async #find(id: string): Promise<RequestRecord | undefined> {
-    return (await this.#records().read(id)) as RequestRecord | undefined;
+  async #find(id: string, records = this.#records()): Promise<RequestRecord | undefined> {
+    return (await records.read(id)) as RequestRecord | undefined;
   }
 
   /** Returns the ids of entries whose requests are no longer pending. A missing record is being written, or its node died. */
-  async #decided(entries: readonly RequestEntry[]): Promise<ReadonlySet<string>> {
-    const entered = await Promise.all(entries.map(async (entry) => ({ ...entry, request: await this.#find(entry.id) })));
+  async #decided(records: ExtensionArtifacts, entries: readonly RequestEntry[]): Promise<ReadonlySet<string>> {
+    const entered = await Promise.all(entries.map(async (entry) => ({ ...entry, request: await this.#find(entry.id, records) })));
     const isWaiting = ({ createdAt, request }: (typeof entered)[number]) =>
       request ? request.state === 'pending' : createdAt > this.#now() - BEING_WRITTEN_MS;
     return new Set(entered.flatMap((entry) => (isWaiting(entry) ? [] : [entry.id])));
@@ -222,9 +229,9 @@ class StoredRequests implements Requests {
     return (await this.#userRequests.entriesOf(oid)).some((entry) => entry.id === id);
   }
 
-  async #settle(id: string, change: (request: RequestRecord) => RequestRecord): Promise<RequestDecision> {
+  async #settle(id: string, change: (request: RequestRecord) => RequestRecord, records: ExtensionArtifacts): Promise<RequestDecision> {
     let isOurs = false;
-    const after = (await this.#records().update(id, (value) => {
+    const after = (await records.update(id, (value) => {
       const request = value as RequestRecord | undefined;
       isOurs = request?.state === 'pending' && !this.#isExpired(request);
       return isOurs ? change(request as RequestRecord) : value;
@@ -238,19 +245,20 @@ class StoredRequests implements Requests {
     id: string,
     request: RequestRecord,
     change: Partial<RequestRecord> & Pick<RequestRecord, 'state'>,
+    records = this.#records(),
   ): Promise<RequestDecision> {
     const announcement = await this.#announce?.(this.#viewOf(id, request));
-    const decision = await this.#settle(id, (before) => ({ ...before, ...change, decidedAt: this.#now() }));
+    const decision = await this.#settle(id, (before) => ({ ...before, ...change, decidedAt: this.#now() }), records);
     announcement?.release();
     return decision;
   }
 
   /** Ends a request that a newer request of its client replaced. A node that is about to write the record finds `ended` in its place. */
-  async #replace(id: string, ended: RequestRecord, options: PutArtifact): Promise<void> {
-    const before = await this.#find(id);
-    if (!before && (await this.#records().put(id, ended, options))) return;
-    const written = before ?? (await this.#find(id));
-    if (written) await this.#decide(id, written, { state: 'replaced' });
+  async #replace(records: ExtensionArtifacts, id: string, ended: RequestRecord, options: PutArtifact): Promise<void> {
+    const before = await this.#find(id, records);
+    if (!before && (await records.put(id, ended, options))) return;
+    const written = before ?? (await this.#find(id, records));
+    if (written) await this.#decide(id, written, { state: 'replaced' }, records);
   }
 
   /** Returns the outcome that prevents a decision; undefined if the request can be decided. */

@@ -1,5 +1,5 @@
 import type { Static, TObject } from '@sinclair/typebox';
-import type { CachedRows, ExtensionCollection, ExtensionData, ExtensionRows, RowsOfAllTenants } from '../../directory/index.js';
+import type { Account, CachedRows, ExtensionCollection, ExtensionData, ExtensionRows, RowsOfAllTenants } from '../../directory/index.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../../store/records/extension-artifacts.js';
 
 /** The group `records` of the context: durable rows and short-lived artifacts of the extension. */
@@ -21,8 +21,12 @@ export interface ExtensionRecords {
   cached<Schema extends TObject>(collection: ExtensionCollection<Schema>, index?: string): CachedRows<Static<Schema>>;
   /** Value for the tenant's id in {@link collection} that addresses rows of the instance itself. */
   readonly ofInstance: string;
-  /** Returns the artifacts of a kind that an extension declares. @throws TypeError for a kind that no extension declares. */
-  artifact(kind: ArtifactKind): ExtensionArtifacts;
+  /**
+   * Returns the artifacts of a kind that an extension declares.
+   * @param account that this request has just read. The cut-offs of its artifacts are compared with this account, which is not read again for each artifact.
+   * @throws TypeError for a kind that no extension declares.
+   */
+  artifact(kind: ArtifactKind, account?: Account): ExtensionArtifacts;
   /**
    * Rows of all extensions about a person or a tenant. `export` returns the rows of a person. `removeTenant` removes the rows of a tenant. The erasure of a
    * person removes the person's rows by itself.

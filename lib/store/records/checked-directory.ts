@@ -1,7 +1,7 @@
 /** A directory that checks each row that it reads. A malformed row is left out, so that the other rows can be used. */
 import { IdpError } from '../../errors.js';
 import type { Collection, DirectoryStore, Page, Row, Unsaved, Where } from '../directory-store.js';
-import { hasOutbox } from './collections.js';
+import { hasOutbox, leavesRemainders } from './collections.js';
 import { withKeys } from './derived-keys.js';
 import { type LeftOutRow, withLeftOut } from './left-out.js';
 import type { Outboxed, PendingEvent, SweptRow } from './records.js';
@@ -92,7 +92,7 @@ export function createCheckedDirectory(
     open: (specs) => store.open(specs),
     collection<R extends Row>(name: string) {
       const all = store.collection<R>(name);
-      const rows = hasOutbox(name) ? withoutRemoved(all) : all;
+      const rows = leavesRemainders(name) ? withoutRemoved(all) : all;
       return checkedCollection({ name, all, rows, unreadable, workListeners, uncertainListeners, now });
     },
     health: () => store.health(),

@@ -108,3 +108,6 @@ export const outboxes = Object.values<CollectionSpec>(collections)
 const named = new Set(outboxes);
 
 export const hasOutbox = (collection: string): boolean => named.has(collection);
+
+/** Returns whether rows of the collection leave a remainder with their events when they are removed. Rows of `accountEvents` have nothing but events. */
+export const leavesRemainders = (collection: string): boolean => hasOutbox(collection) && collection !== collections.accountEvents.name;
