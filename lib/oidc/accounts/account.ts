@@ -18,7 +18,7 @@ import { type Caller, callerOf, clientOf, isClient } from '../clients/clients.js
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { claimsAllowed } from './claims-parameter.js';
-import { goesOn } from './going-on.js';
+import { goesOn, seemsToGoOn } from './going-on.js';
 import { checkImpersonation, namesOf, refusesImpersonation } from './impersonation.js';
 import { type OurGrant, type OurSession, type PinnedLogin, pinnedLogin } from './login-context.js';
 import { createRequestClaims } from './request-claims.js';
@@ -35,6 +35,11 @@ export interface FoundByToken {
 /** Accounts as oidc-provider asks for them: `accountId` is the `oid`. */
 export interface Accounts {
   find(ctx: KoaContextWithOIDC, oid: string, token?: FoundByToken): Promise<Account | undefined>;
+  /**
+   * Returns the account of the browser's session, as {@link find} does, if the sign-in is plainly usable and no impersonation. Logs nothing: the calling
+   * code leaves the request to {@link find} if there is no account.
+   */
+  findPlainly(ctx: KoaContextWithOIDC, session: OurSession): Awaitable<Account | undefined>;
   /**
    * Returns the account of an `oid`, whether the account is usable or not. Reads the account once for each request. Returns a promise only for that read.
    */
@@ -119,6 +124,11 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
     return login.act === undefined || (await mayAct(ctx, oid, login)) ? account : undefined;
   };
 
+  const accountFor = (ctx: KoaContextWithOIDC, oid: string, account: DirectoryAccount): Account => ({
+    accountId: oid,
+    claims: (use, scope, asked) => claimsForProvider(parts, claimsOf, ctx, account, { use, scope, asked }),
+  });
+
   return {
     load,
     loadUsable,
@@ -147,12 +157,25 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
       const session = token ? undefined : (here as OurSession | undefined);
       if (!account || !(token || (session ? await goesOn(parts, account, ofSession(session)) : isUsable(account)))) return undefined;
       if (session?.act && !(await mayAct(ctx, oid, { ...session, authTime: session.loginTs }))) return undefined;
-      return {
-        accountId: oid,
-        claims: (use, scope, asked) => claimsForProvider(parts, claimsOf, ctx, account, { use, scope, asked }),
-      };
+      return accountFor(ctx, oid, account);
     },
+    findPlainly: (ctx, session) => findPlainly(parts, load, session, ctx, (oid, account) => accountFor(ctx, oid, account)),
   };
+}
+
+function findPlainly(
+  parts: OidcParts,
+  load: Accounts['load'],
+  session: OurSession,
+  ctx: KoaContextWithOIDC,
+  accountFor: (oid: string, account: DirectoryAccount) => Account,
+): Awaitable<Account | undefined> {
+  const { accountId: oid, act } = session;
+  if (oid === undefined || act) return undefined;
+  return onceThere(load(ctx, oid), (account) => {
+    if (!account) return undefined;
+    return onceThere(seemsToGoOn(parts, account, ofSession(session)), (goes) => (goes ? accountFor(oid, account) : undefined));
+  });
 }
 
 const createClaimsOf = (parts: OidcParts): Accounts['claimsOf'] => {

@@ -1,7 +1,7 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { type RequestedAcr, requestedAcr } from '../../acr-values.js';
 import type { Client } from '../../store/records/records.js';
-import { perRequest } from '../artifacts/per-request.js';
+import { perContext } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
 import type { OurSession } from './login-context.js';
 import { tenantsAllowed } from './requirements.js';
@@ -19,7 +19,7 @@ export interface AuthorizationRequest {
 }
 
 /** Returns the parts. The parts are read once a request, because the grant and nearly all checks of the prompts need them. */
-export const authorizationRequestOf = perRequest((ctx: KoaContextWithOIDC): AuthorizationRequest => {
+export const authorizationRequestOf = perContext((ctx: KoaContextWithOIDC): AuthorizationRequest => {
   const { oidc } = ctx;
   const { account, client: provided, params = {} } = oidc;
   const session = oidc.session as OurSession;

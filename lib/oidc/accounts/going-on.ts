@@ -21,19 +21,26 @@ export interface BegunSignIn {
  *
  * An administrator of a tenant may have vouched for the means before the account got a privilege.
  */
-export function goesOn(
-  { directory, logger }: Pick<OidcParts, 'directory' | 'logger'>,
-  account: Account,
-  signIn: BegunSignIn,
-): Awaitable<boolean> {
-  const { authTime, session, act, used, idp = 'local' } = signIn;
-  const { id } = account.person.user;
-  const owner = ownerOf(id, signIn);
-  if (!isUsable(account, authTime === undefined ? undefined : new Date(authTime * 1000), owner, session)) return false;
+export const goesOn = (parts: Pick<OidcParts, 'directory' | 'logger'>, account: Account, signIn: BegunSignIn): Awaitable<boolean> =>
+  isUsableStill(account, signIn) && onceThere(isCovered(parts, account, signIn), (may) => may || refuse(parts, account, signIn));
+
+/** {@link goesOn}, without a log line. The calling code asks {@link goesOn} before it refuses the sign-in. */
+export const seemsToGoOn = (parts: Pick<OidcParts, 'directory'>, account: Account, signIn: BegunSignIn): Awaitable<boolean> =>
+  isUsableStill(account, signIn) && isCovered(parts, account, signIn);
+
+function isUsableStill(account: Account, signIn: BegunSignIn): boolean {
+  const { authTime, session } = signIn;
+  const owner = ownerOf(account.person.user.id, signIn);
+  return isUsable(account, authTime === undefined ? undefined : new Date(authTime * 1000), owner, session);
+}
+
+function isCovered({ directory }: Pick<OidcParts, 'directory'>, account: Account, signIn: BegunSignIn): Awaitable<boolean> {
+  const { act, used, idp = 'local' } = signIn;
   // An impersonation rests on the means of the impersonator. The means is judged for the impersonator's account.
-  if (act) return true;
-  return onceThere(directory.means.goesOn({ idp, used, owner }, account), (may) => {
-    if (!may) logger.info({ reason: 'unconfirmed', tenant: account.tenant.id, user: id, idp }, 'sign-in not continued');
-    return may;
-  });
+  return act ? true : directory.means.goesOn({ idp, used, owner: ownerOf(account.person.user.id, signIn) }, account);
+}
+
+function refuse({ logger }: Pick<OidcParts, 'logger'>, { person, tenant }: Account, { idp = 'local' }: BegunSignIn): false {
+  logger.info({ reason: 'unconfirmed', tenant: tenant.id, user: person.user.id, idp }, 'sign-in not continued');
+  return false;
 }

@@ -5,7 +5,7 @@ import type { Ask, Requirement } from '../../contract/sign-in/requirement.js';
 import type { Accounts } from '../accounts/account.js';
 import { authorizationRequestOf } from '../accounts/authorization-request.js';
 import { judge, lastingAsk, ofSession } from '../accounts/requirements.js';
-import { perRequest } from '../artifacts/per-request.js';
+import { perContext } from '../artifacts/per-request.js';
 
 const { Check, Prompt } = interactionPolicy;
 
@@ -62,7 +62,7 @@ const promptOf = ({ name, error }: Requirement, isOpen: (ctx: KoaContextWithOIDC
   );
 
 /** Returns the same value for every requirement of a request. */
-const askOf = perRequest((ctx: KoaContextWithOIDC): Ask | undefined => {
+const askOf = perContext((ctx: KoaContextWithOIDC): Ask | undefined => {
   const { client, params, acr } = authorizationRequestOf(ctx);
   const { scope } = params;
   let parameters: Ask['parameters'] | undefined;

@@ -1,15 +1,30 @@
-import { errors, type Grant, type KoaContextWithOIDC, type Client as ProviderClient } from 'oidc-provider';
+import { type Account, errors, type Grant, type KoaContextWithOIDC, type Client as ProviderClient } from 'oidc-provider';
 import { subOf } from '../../directory/index.js';
 import type { Client, Consent } from '../../store/records/records.js';
 import type { Accounts } from '../accounts/account.js';
 import { authorizationRequestOf } from '../accounts/authorization-request.js';
 import { claimsAllowed, scopesOfClaims } from '../accounts/claims-parameter.js';
 import { audiencesAsked, checkImpersonation } from '../accounts/impersonation.js';
-import { loginOfSession, type OurGrant, rememberGrant } from '../accounts/login-context.js';
+import { loginOfSession, type OurGrant, type OurSession, rememberGrant } from '../accounts/login-context.js';
 import { grantEnd, mayBeOffline, withoutOffline } from '../accounts/offline-access.js';
 import { resourceScopesOf } from '../accounts/resource-indicators.js';
 import type { Scopes } from '../accounts/scopes.js';
 import type { OidcParts } from '../context.js';
+
+/** A request for a grant, and what the session has for it. */
+interface Wanted {
+  readonly account: Account;
+  readonly client: ProviderClient;
+  readonly record: Client;
+  readonly session: OurSession;
+  readonly scopes: readonly string[];
+  readonly claims: ClaimsAsked;
+  readonly resources: ReadonlyMap<string, readonly string[]>;
+  /** Scopes of the session's grant for the client, if the grant asserts the same sign-in. */
+  readonly held: readonly string[];
+  /** The session's grant, if it has all that the request asks for. */
+  readonly covering: OurGrant | undefined;
+}
 
 /**
  * Returns the grant of this browser's sign-in for the client. The statements of a grant about the sign-in, and its scopes, never change. Another sign-in,
@@ -18,68 +33,87 @@ import type { OidcParts } from '../context.js';
 export const createGrantLoader =
   (parts: OidcParts, accounts: Accounts, scopesOf: Scopes) =>
   async (ctx: KoaContextWithOIDC): Promise<Grant | undefined> => {
-    const { oidc } = ctx;
-    const { provider, client, account } = oidc;
-    const { session, client: record, params } = authorizationRequestOf(ctx);
-    if (!client || !account || !record) return undefined;
-    if (oidc.route === 'resume') checkRegistration(ctx, client);
-    if (session.act && oidc.prompts.has('create'))
-      throw new errors.AccessDenied('An account cannot be created during an impersonation. End the impersonation first.');
-    if (session.act) await checkImpersonation(parts.directory, { client: record, audiences: audiencesAsked(scopesOf, ctx) });
-    if (!mayBeOffline(session)) dropOffline(ctx);
-
-    const asked = [...oidc.requestParamOIDCScopes];
-    const consent = record.requireConsent ? await parts.directory.consents.get(account.accountId, client.clientId) : undefined;
-    const scopes = record.requireConsent ? asked.filter((scope) => consent?.scopes.includes(scope)) : asked;
-    if (session.act && scopes.length < asked.length)
-      throw new errors.AccessDenied(
-        'The user has not allowed all scopes, and consent cannot be given during an impersonation. End the impersonation first.',
-      );
-    const claims = params.claims === undefined ? noClaims : claimsOf(parts, oidc.requestParamClaims, record, consent);
-    const resources = resourceScopesOf(ctx, scopes);
-    const known = session.grantIdFor(client.clientId);
-    const existing = known ? ((await provider.Grant.find(known)) as OurGrant | undefined) : undefined;
-    const isSameLogin =
-      existing?.accountId === account.accountId &&
-      existing.login.authTime === session.loginTs &&
-      (existing.login.owner ?? account.accountId) === (session.owner ?? account.accountId) &&
-      existing.login.endsAt === session.endsAt &&
-      existing.login.used === session.used &&
-      existing.login.offline === session.offline &&
-      isSameProof(existing.login.amr, session.amr ?? []);
-    const held = existing && isSameLogin ? existing.getOIDCScope().split(' ') : [];
-    // A withdrawn scope must not stay in a grant that has more than is allowed now.
-    const covers =
-      scopes.every((scope) => held.includes(scope)) &&
-      (!record.requireConsent || held.length === scopes.length) &&
-      coversClaims(existing, claims, record.requireConsent) &&
-      [...resources].every(([resource, wanted]) =>
-        wanted.every((scope) => existing?.getResourceScope(resource).split(' ').includes(scope)),
-      );
-    if (scopes.length === 0) return undefined;
-    if (isSameLogin && covers) return existing;
-
-    const loaded = await accounts.load(ctx, account.accountId);
-    if (!loaded) return undefined;
-    const { lifetimes } = parts.options;
-    const grant = new provider.Grant({ clientId: client.clientId, accountId: account.accountId }) as OurGrant;
-    const all = record.requireConsent ? scopes : [...new Set([...held, ...scopes])].filter(Boolean);
-    grant.addOIDCScope(all.join(' '));
-    if (claims.granted.length > 0) grant.addOIDCClaims([...claims.granted]);
-    if (claims.rejected.length > 0) grant.rejectOIDCClaims([...claims.rejected]);
-    for (const [resource, wanted] of resources) grant.addResourceScope(resource, wanted.join(' '));
-    grant.login = loginOfSession(session, subOf(loaded.person.user), lifetimes);
-    const exp = grantEnd(all, grant.login, record, { ...lifetimes, now: parts.now });
-    grant.exp = exp;
-    session.ensureClientContainer(client.clientId);
-    const sid = session.sidFor(client.clientId) as string;
-    grant.sid = sid;
-    const grantId = await grant.save();
-    const { accountId } = account;
-    const { sub } = grant.login;
-    rememberGrant(session, { clientId: client.clientId, grantId, accountId, sid, ...(sub === accountId ? {} : { sub }), exp });
-    return grant;
+    const wanted = await wantedOf(parts, scopesOf, ctx);
+    return wanted?.covering ?? (wanted && makeGrant(parts, accounts, ctx, wanted));
   };
+
+/** Creates the look-up of the grant that {@link createGrantLoader} would return, if there is one already. Makes no grant. */
+export const createGrantFinder =
+  (parts: OidcParts, scopesOf: Scopes) =>
+  async (ctx: KoaContextWithOIDC): Promise<Grant | undefined> =>
+    (await wantedOf(parts, scopesOf, ctx))?.covering;
+
+/** Returns undefined if the request is granted nothing. */
+async function wantedOf(parts: OidcParts, scopesOf: Scopes, ctx: KoaContextWithOIDC): Promise<Wanted | undefined> {
+  const { oidc } = ctx;
+  const { provider, client, account } = oidc;
+  const { session, client: record, params } = authorizationRequestOf(ctx);
+  if (!client || !account || !record) return undefined;
+  if (oidc.route === 'resume') checkRegistration(ctx, client);
+  if (session.act && oidc.prompts.has('create'))
+    throw new errors.AccessDenied('An account cannot be created during an impersonation. End the impersonation first.');
+  if (session.act) await checkImpersonation(parts.directory, { client: record, audiences: audiencesAsked(scopesOf, ctx) });
+  if (!mayBeOffline(session)) dropOffline(ctx);
+
+  const asked = [...oidc.requestParamOIDCScopes];
+  const consent = record.requireConsent ? await parts.directory.consents.get(account.accountId, client.clientId) : undefined;
+  const scopes = record.requireConsent ? asked.filter((scope) => consent?.scopes.includes(scope)) : asked;
+  if (session.act && scopes.length < asked.length)
+    throw new errors.AccessDenied(
+      'The user has not allowed all scopes, and consent cannot be given during an impersonation. End the impersonation first.',
+    );
+  const claims = params.claims === undefined ? noClaims : claimsOf(parts, oidc.requestParamClaims, record, consent);
+  const resources = resourceScopesOf(ctx, scopes);
+  const known = session.grantIdFor(client.clientId);
+  const existing = known ? ((await provider.Grant.find(known)) as OurGrant | undefined) : undefined;
+  const isSameLogin = existing !== undefined && isOfSameLogin(existing, account, session);
+  const held = isSameLogin ? existing.getOIDCScope().split(' ') : [];
+  if (scopes.length === 0) return undefined;
+  // A withdrawn scope must not stay in a grant that has more than is allowed now.
+  const covers =
+    scopes.every((scope) => held.includes(scope)) &&
+    (!record.requireConsent || held.length === scopes.length) &&
+    coversClaims(existing, claims, record.requireConsent) &&
+    [...resources].every(([resource, wanted]) => wanted.every((scope) => existing?.getResourceScope(resource).split(' ').includes(scope)));
+  return { account, client, record, session, scopes, claims, resources, held, covering: isSameLogin && covers ? existing : undefined };
+}
+
+const isOfSameLogin = ({ accountId, login }: OurGrant, account: Account, session: OurSession): boolean =>
+  accountId === account.accountId &&
+  login.authTime === session.loginTs &&
+  (login.owner ?? account.accountId) === (session.owner ?? account.accountId) &&
+  login.endsAt === session.endsAt &&
+  login.used === session.used &&
+  login.offline === session.offline &&
+  isSameProof(login.amr, session.amr ?? []);
+
+async function makeGrant(
+  parts: OidcParts,
+  accounts: Accounts,
+  ctx: KoaContextWithOIDC,
+  { account, client, record, session, scopes, claims, resources, held }: Wanted,
+): Promise<Grant | undefined> {
+  const loaded = await accounts.load(ctx, account.accountId);
+  if (!loaded) return undefined;
+  const { lifetimes } = parts.options;
+  const grant = new ctx.oidc.provider.Grant({ clientId: client.clientId, accountId: account.accountId }) as OurGrant;
+  const all = record.requireConsent ? [...scopes] : [...new Set([...held, ...scopes])].filter(Boolean);
+  grant.addOIDCScope(all.join(' '));
+  if (claims.granted.length > 0) grant.addOIDCClaims([...claims.granted]);
+  if (claims.rejected.length > 0) grant.rejectOIDCClaims([...claims.rejected]);
+  for (const [resource, wanted] of resources) grant.addResourceScope(resource, wanted.join(' '));
+  grant.login = loginOfSession(session, subOf(loaded.person.user), lifetimes);
+  const exp = grantEnd(all, grant.login, record, { ...lifetimes, now: parts.now });
+  grant.exp = exp;
+  session.ensureClientContainer(client.clientId);
+  const sid = session.sidFor(client.clientId) as string;
+  grant.sid = sid;
+  const grantId = await grant.save();
+  const { accountId } = account;
+  const { sub } = grant.login;
+  rememberGrant(session, { clientId: client.clientId, grantId, accountId, sid, ...(sub === accountId ? {} : { sub }), exp });
+  return grant;
+}
 
 function dropOffline({ oidc: { params } }: KoaContextWithOIDC): void {
   if (typeof params?.scope === 'string') params.scope = withoutOffline(params.scope.split(' ')).join(' ');
