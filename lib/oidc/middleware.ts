@@ -4,6 +4,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { RepeatedForms } from '../http/requests/repeated-forms.js';
 import { unreadRequest } from '../http/requests/unread-request.js';
 import { foldedPath } from '../paths.js';
+import type { PlainAuthorization } from './authorize/plain-door.js';
 import { createPostedRequests } from './authorize/posted-requests.js';
 import { BACKCHANNEL_PATH, routes } from './configuration.js';
 import { parameters } from './hooks.js';
@@ -20,6 +21,8 @@ export interface MiddlewareParts
   readonly instances: Instances;
   /** Undefined if oidc-provider answers by itself. */
   readonly plainDoor: PlainDoor | undefined;
+  /** Undefined if oidc-provider answers by itself. */
+  readonly plainAuthorization: PlainAuthorization | undefined;
   readonly repeatedForms: RepeatedForms;
 }
 
@@ -32,7 +35,7 @@ interface Steps extends MiddlewareParts {
 }
 
 export function createMiddleware(made: MiddlewareParts): Middleware {
-  const { parts, instances, provider, scopes, plainDoor } = made;
+  const { parts, instances, provider, scopes, plainDoor, plainAuthorization } = made;
   const steps: Steps = {
     ...made,
     postedSignOuts: createPostedSignOuts(parts),
@@ -42,7 +45,7 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     ),
   };
   return async (ctx, next) => {
-    const { documents } = instances.of(ctx);
+    const { documents, provider: answering } = instances.of(ctx);
     const isDocument = documents.isAt(ctx.path);
     if (isDocument && (await documents.answer(ctx))) return;
     const isCompressed = ctx.req.headers['content-encoding'] !== undefined && Boolean(ctx.is('application/x-www-form-urlencoded'));
@@ -54,6 +57,7 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
       ctx.req.resume();
       return;
     }
+    if (ctx.path === routes.authorization && (await plainAuthorization?.(ctx, answering))) return after(steps, ctx);
     // `readForm` reads compressed forms and the form of a confirmation, and refuses a broken form itself.
     const isConfirmed = ctx.method === 'POST' && foldedPath(ctx.path) === confirmPath;
     if (ctx.method === 'POST' && !isConfirmed && !isCompressed) refuseBrokenForm(ctx.req);

@@ -24,6 +24,7 @@ import type { Client } from '../store/records/records.js';
 import { createAccountClaims } from './accounts/account-claims.js';
 import { createMayChange, createSufficient } from './accounts/requirements.js';
 import { createErrorPage } from './authorize/error-page.js';
+import { createPlainAuthorization } from './authorize/plain-door.js';
 import { clientOf } from './clients/clients.js';
 import { createIntrospectionAlgorithm } from './clients/fapi.js';
 import { findSchemaProblems } from './clients/schema-problems.js';
@@ -102,6 +103,7 @@ export function createProtocol(dependencies: ProtocolDependencies): Protocol {
     isOver: rooms.interactions.isOver,
   });
   const plainDoor = handlers && createPlainDoor({ ...rooms, handlers });
+  const plainAuthorization = handlers && createPlainAuthorization(parts, rooms.accounts, rooms.scopes);
   return {
     ...groupsOf(rooms),
     useKeys: (keys) => instances.use(createInstance(instanceParts, keys)),
@@ -126,7 +128,7 @@ export function createProtocol(dependencies: ProtocolDependencies): Protocol {
     problemsOf: (client) => findSchemaProblems(provider(), client, parts),
     client: async (id) => clientOf(await findClient(id)),
     document: (path) => instances.current().documents.peek(path),
-    middleware: createMiddleware({ ...rooms, instances, plainDoor, repeatedForms }),
+    middleware: createMiddleware({ ...rooms, instances, plainDoor, plainAuthorization, repeatedForms }),
   };
 }
 

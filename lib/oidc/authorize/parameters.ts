@@ -24,6 +24,9 @@ const requestParameters = new Set(
   state ui_locales`.split(/\s+/),
 );
 
+/** Returns whether the service, a sign-in method or the protocol knows the parameter, whether or not anything uses it. */
+export const isRequestParameter = (name: string): boolean => requestParameters.has(name);
+
 /** Parameters that have a meaning only while a feature is on, with their feature. */
 const ofFeatures = {
   claims: 'claimsParameter',

@@ -20,6 +20,8 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
         readonly mTLS: { readonly enabled: boolean; readonly getCertificate: (ctx: object) => X509Certificate | string | undefined };
       };
       readonly clockTolerance: number;
+      readonly cookies: { readonly long: object };
+      readonly ttl: { readonly Session: (ctx: object, session: object) => number };
       readonly interactions: { policy: Iterable<ReadPrompt> };
     };
     readonly router: Record<
@@ -95,4 +97,76 @@ declare module 'oidc-provider/lib/helpers/err_out.js' {
 
   // biome-ignore lint/style/noDefaultExport: the module's own
   export { errOut as default };
+}
+
+declare module 'oidc-provider/lib/helpers/als.js' {
+  import type { AsyncLocalStorage } from 'node:async_hooks';
+
+  const als: AsyncLocalStorage<object>;
+
+  // biome-ignore lint/style/noDefaultExport: the module's own
+  export { als as default };
+}
+
+declare module 'oidc-provider/lib/actions/authorization/request_parameters.js' {
+  type Step = (ctx: object, next: () => void) => unknown;
+  export const assignDefaults: Step;
+  export const checkPrompt: Step;
+  export const checkExtraParams: Step;
+  export function getAuthorizationParams(ctx: object): ReadonlySet<string>;
+}
+
+declare module 'oidc-provider/lib/actions/authorization/response_parameters.js' {
+  type Step = (ctx: object, next: () => void) => unknown;
+  export const checkResponseMode: Step;
+  export const oauthRequired: Step;
+  export const checkResponseType: Step;
+  export const oidcRequired: Step;
+  export const checkRedirectUri: Step;
+}
+
+declare module 'oidc-provider/lib/actions/authorization/scopes.js' {
+  type Step = (ctx: object, next: () => void) => unknown;
+  export const checkScope: Step;
+  export const checkOpenidScope: Step;
+}
+
+declare module 'oidc-provider/lib/actions/authorization/sender_constraints.js' {
+  export function checkPKCE(ctx: object, next: () => void): unknown;
+}
+
+declare module 'oidc-provider/lib/actions/authorization/claims.js' {
+  export function assignClaims(ctx: object, next: () => void): unknown;
+}
+
+declare module 'oidc-provider/lib/actions/authorization/pushed_authorization_requests.js' {
+  export function loadPushedAuthorizationRequest(ctx: object, next: () => void): Promise<unknown>;
+}
+
+declare module 'oidc-provider/lib/actions/authorization/process_request_object.js' {
+  function processRequestObject(ctx: object, next: () => void): Promise<unknown>;
+
+  // biome-ignore lint/style/noDefaultExport: the module's own
+  export { processRequestObject as default };
+}
+
+declare module 'oidc-provider/lib/actions/authorization/respond.js' {
+  function respond(ctx: object): Promise<void>;
+
+  // biome-ignore lint/style/noDefaultExport: the module's own
+  export { respond as default };
+}
+
+declare module 'oidc-provider/lib/shared/check_resource.js' {
+  function checkResource(ctx: object, next: () => void): Promise<unknown>;
+
+  // biome-ignore lint/style/noDefaultExport: the module's own
+  export { checkResource as default };
+}
+
+declare module 'oidc-provider/lib/shared/authorization_error_handler.js' {
+  function authorizationErrorHandler(ctx: object, next: () => Promise<void>): Promise<void>;
+
+  // biome-ignore lint/style/noDefaultExport: the module's own
+  export { authorizationErrorHandler as default };
 }

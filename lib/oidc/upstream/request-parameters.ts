@@ -12,6 +12,8 @@ export function createShapes(): (params: Payload) => Payload {
   /** Shapes by number of members, because an instance has few lists of parameters. */
   const shapes = new Map<number, { readonly names: readonly string[]; readonly empty: Payload }>();
   return (params) => {
+    // Only `emptyParameters` makes plain objects, which have their shape.
+    if (Object.getPrototypeOf(params) === Object.prototype) return params;
     const names = Object.keys(params);
     if (names.length < FEW) return params;
     let shape = shapes.get(names.length);
@@ -23,6 +25,14 @@ export function createShapes(): (params: Payload) => Payload {
     for (const name of shape.names) shaped[name] = params[name];
     return Object.setPrototypeOf(shaped, Object.getPrototypeOf(params));
   };
+}
+
+/** Returns an object that has all the names, with undefined as their value. */
+export function emptyParameters(names: Iterable<string>): Payload {
+  const all = [...names];
+  const empty = emptyWith(all);
+  for (const name of all) empty[name] = undefined;
+  return empty;
 }
 
 /** Returns an object from the JSON parser, which gives the object its shape immediately. */

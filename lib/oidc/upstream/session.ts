@@ -48,6 +48,15 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
       return ctx && hooks.instead(ctx, session);
     }
 
+    /** Finds a session whose sign-in goes on. Has no effect on other sessions, unlike {@link find}. */
+    static async findLive(value: string): Promise<object | undefined> {
+      // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class
+      const session: object | undefined = await super.find?.(value);
+      if (!session) return undefined;
+      const over = hooks.isOver(session);
+      return !(over instanceof Promise ? await over : over) ? session : undefined;
+    }
+
     /**
      * Returns whether the sign-in is older than `age` seconds. The base class would use the node's own clock. @see OpenID Connect Core §3.1.2.1, max_age
      */

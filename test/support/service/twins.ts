@@ -6,8 +6,9 @@
 import { createServer, Agent as HttpAgent, type IncomingHttpHeaders, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
-import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
+import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+import { UnavailableError } from '../../../lib/errors.js';
 import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '../../../lib/store/artifact-store.js';
 import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 import type { PendingEvent } from '../../../lib/store/records/records.js';
@@ -29,10 +30,15 @@ export interface Outcome {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly writes: readonly unknown[];
+  /** Log lines at info and above, without what differs by request. */
+  readonly lines: readonly unknown[];
 }
 
+/** A fault of the store in one request: what it cannot do, or the kind of the record that another request has just changed or removed. */
+export type Fault = 'read' | 'commit' | `removed ${string}` | `changed ${string}`;
+
 /** The answer of oidc-provider by itself. */
-export interface BareOutcome extends Omit<Outcome, 'writes'> {
+export interface BareOutcome extends Omit<Outcome, 'writes' | 'lines'> {
   /** The authenticated caller. */
   readonly caller: string | undefined;
   readonly isStopped: BareProvider['isStopped'];
@@ -52,6 +58,10 @@ export interface Twins {
   readonly idp: IdentityProvider;
   /** All answers to a request; `hits` is what every counter says. From the first call on nothing is written any more. */
   compare(request: TwinRequest, hits: number): Promise<Outcomes>;
+  /** {@link compare}, without oidc-provider by itself. */
+  both(request: TwinRequest, fault?: Fault): Promise<Omit<Outcomes, 'bare'>>;
+  /** Changes a stored record while nothing is compared. */
+  edit(kind: string, change: (record: Record<string, unknown>, key: string) => void): Promise<void>;
   /** The store of the directory. */
   readonly directory: DirectoryStore;
   readonly logged: readonly unknown[];
@@ -66,26 +76,54 @@ const uncompared = ['date', 'connection', 'keep-alive', 'transfer-encoding'];
 const subjectSalt = 'salt of the test tenant identities';
 
 /** @param secrets of the seed's clients and API resources, by id. */
-export async function startTwins(seed: typeof testSeed, secrets: ReadonlyMap<string, string>): Promise<Twins> {
+export async function startTwins(
+  seed: typeof testSeed,
+  secrets: ReadonlyMap<string, string>,
+  options: Partial<IdentityProviderOptions> = {},
+): Promise<Twins> {
   const memory = memoryArtifacts();
   const rows = memoryDirectory();
   const buried = new Set<ArtifactKey>();
   const known = new Set<string>();
   let recording = false;
   let hits = 1;
+  let fault: Fault | undefined;
+  const all = new Set<ArtifactKey>();
 
   /** Stores of one of the two. */
-  const storesOf = (written: unknown[]): { artifacts: ArtifactStore; directory: DirectoryStore } => ({
+  const storesOf = (
+    written: unknown[],
+    beaten: [what?: string, key?: ArtifactKey],
+  ): { artifacts: ArtifactStore; directory: DirectoryStore } => ({
     artifacts: {
       ...memory,
+      async read(asked) {
+        if (fault === 'read') throw new UnavailableError('store_unavailable', { store: 'artifacts' }, {});
+        const found = await memory.read(asked);
+        const [what, key] = beaten;
+        const artifact = key && found.get(key);
+        if (!key || !artifact) return found;
+        const others = new Map(found);
+        if (what === 'removed') others.delete(key);
+        else others.set(key, { ...artifact, version: artifact.version + 1 });
+        return others;
+      },
       async commit(writes) {
         if (!recording) {
           for (const write of writes) {
+            all.add(write.key);
             known.add(write.key);
             if (write.op === 'remove') buried.add(write.key);
             else for (const [id] of write.value.matchAll(/[\w-]{11}[acgkpr][\w-]{32}/g)) known.add(id);
           }
           return memory.commit(writes);
+        }
+        if (fault === 'commit') throw new UnavailableError('store_unavailable', { store: 'artifacts' }, {});
+        const [what, kind] = (fault ?? '').split(' ');
+        const beatenKey = kind && beaten.length === 0 ? writes.find(({ key }) => key.startsWith(`${kind}{`))?.key : undefined;
+        if (beatenKey) {
+          beaten.push(what, beatenKey);
+          return { ok: false, lost: beatenKey };
         }
         const found = await memory.read(writes.map(({ key }) => ({ key })));
         const lost = writes.find((write) => write.op === 'put' && !(holds(write, found.get(write.key)) && !buried.has(write.key)));
@@ -124,19 +162,34 @@ export async function startTwins(seed: typeof testSeed, secrets: ReadonlyMap<str
   const keep = (...data: unknown[]) => void logged.push(data);
   const start = async (server: Server, configured: boolean) => {
     const written: unknown[] = [];
+    const lines: unknown[] = [];
+    const beaten: [what?: string, key?: ArtifactKey] = [];
+    const line = (about: unknown, text: unknown) => {
+      const { requestId: _, err, ...rest } = about as Record<string, unknown>;
+      if (recording) lines.push([rest, `${err ?? ''}`, text]);
+    };
     const idp = await createIdentityProvider({
       issuer,
-      ...storesOf(written),
+      ...storesOf(written, beaten),
       seed,
       keys: { signing: testKeys, encryption: ['what the twins encrypt with, all of it'] },
       cookies: { keys: ['what the twins sign cookies with, too'] },
       subjectSalt,
       passwords: cheapPasswords,
-      logger: { debug: () => {}, info: () => {}, warn: () => {}, error: keep },
+      logger: {
+        debug: () => {},
+        info: line as never,
+        warn: line as never,
+        error: ((...data: unknown[]) => {
+          keep(...data);
+          line(data[0], data[1]);
+        }) as never,
+      },
+      ...options,
       ...(configured ? { configure: () => {} } : {}),
     });
     server.on('request', idp.callback());
-    return { idp, written, origin: originOf(server) };
+    return { idp, written, lines, beaten, origin: originOf(server) };
   };
   const direct = await start(servers[0], false);
   const other = await start(servers[1], true);
@@ -149,6 +202,12 @@ export async function startTwins(seed: typeof testSeed, secrets: ReadonlyMap<str
   };
   let starting: ReturnType<typeof startBare> | undefined;
 
+  const outcomeOf = async ({ origin, written, lines, beaten }: typeof direct, asked: TwinRequest): Promise<Outcome> => {
+    beaten.length = 0;
+    const answer = await send(agent, origin, asked);
+    return { ...answer, writes: written.splice(0), lines: lines.splice(0) };
+  };
+
   return {
     issuer,
     idp: direct.idp,
@@ -160,13 +219,9 @@ export async function startTwins(seed: typeof testSeed, secrets: ReadonlyMap<str
       hits = count;
       starting ??= startBare();
       const bare = await starting;
-      const outcomeOf = async ({ origin, written }: typeof direct): Promise<Outcome> => {
-        const answer = await send(agent, origin, asked);
-        return { ...answer, writes: written.splice(0) };
-      };
       return {
-        direct: await outcomeOf(direct),
-        other: await outcomeOf(other),
+        direct: await outcomeOf(direct, asked),
+        other: await outcomeOf(other, asked),
         // It takes the URLs of its endpoints from the request.
         bare: {
           ...(await send(agent, originOf(servers[2]), { ...asked, headers: { ...asked.headers, host: new URL(issuer).host } })),
@@ -174,6 +229,24 @@ export async function startTwins(seed: typeof testSeed, secrets: ReadonlyMap<str
           isStopped: bare.isStopped,
         },
       };
+    },
+    async both(asked, failing) {
+      recording = true;
+      fault = failing;
+      try {
+        return { direct: await outcomeOf(direct, asked), other: await outcomeOf(other, asked) };
+      } finally {
+        fault = undefined;
+      }
+    },
+    async edit(kind, change) {
+      for (const [key, found] of await memory.read([...all].filter((each) => each.startsWith(`${kind}{`)).map((each) => ({ key: each })))) {
+        if (!found) continue;
+        const { version, ...artifact } = found;
+        const record = JSON.parse(artifact.value) as Record<string, unknown>;
+        change(record, key);
+        await memory.commit([{ op: 'put', ...artifact, value: JSON.stringify(record), if: { version } }]);
+      }
     },
     async close() {
       agent.destroy();
@@ -195,7 +268,7 @@ function holds({ if: condition }: Put, current: Artifact | undefined): boolean {
   return current?.version === condition.version;
 }
 
-const send = (agent: HttpAgent, origin: string, { method, path, headers, body }: TwinRequest): Promise<Omit<Outcome, 'writes'>> =>
+const send = (agent: HttpAgent, origin: string, { method, path, headers, body }: TwinRequest): Promise<Omit<Outcome, 'writes' | 'lines'>> =>
   new Promise((resolve, reject) => {
     const sent = request(origin + path, { agent, method, headers }, (response) => {
       const parts: Buffer[] = [];
@@ -222,7 +295,7 @@ export interface Comparable {
  * ES256 makes another each time.
  * @param isChance whether an id or key is new, and not made of what was there.
  */
-export function withoutChance({ status, headers, body, writes }: Outcome, isChance: (id: string) => boolean): Comparable {
+export function withoutChance({ status, headers, body, writes }: Omit<Outcome, 'lines'>, isChance: (id: string) => boolean): Comparable {
   const plain = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(plain);
     // Members have no order. @see RFC 8259 §4

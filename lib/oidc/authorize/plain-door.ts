@@ -1,0 +1,146 @@
+/**
+ * The door for nearly all authorization requests: a GET for a code, in a browser whose sign-in and grant answer the request without a page.
+ *
+ * The door answers successes. All other requests go through it to oidc-provider, and the door has no effect on them. The door decides nothing itself: it
+ * calls the same steps and the same rules, in the same order.
+ */
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import type { Client, KoaContextWithOIDC } from 'oidc-provider';
+import { UnavailableError } from '../../errors.js';
+import type { Accounts } from '../accounts/account.js';
+import type { OurSession } from '../accounts/login-context.js';
+import type { Scopes } from '../accounts/scopes.js';
+import { pushedIdOf } from '../artifacts/ids.js';
+import { clientOf } from '../clients/clients.js';
+import type { OidcParts } from '../context.js';
+import { createGrantFinder } from '../sessions/grants.js';
+import {
+  answer,
+  asksForPrompt,
+  checkParameters,
+  conclude,
+  inContext,
+  isReadParameter,
+  leaveContext,
+  liveSession,
+  takeGrant,
+  takeParameters,
+  takePushed,
+} from '../upstream/authorization.js';
+import { findClient } from '../upstream/client.js';
+import { carriedParameter, isRequestParameter } from './parameters.js';
+
+/** Answers a request. Returns false if the request is left to oidc-provider. */
+export type PlainAuthorization = (ctx: Context, provider: Provider) => Promise<boolean>;
+
+interface Door {
+  readonly parts: OidcParts;
+  readonly accounts: Accounts;
+  readonly findGrant: ReturnType<typeof createGrantFinder>;
+}
+
+export function createPlainAuthorization(parts: OidcParts, accounts: Accounts, scopes: Scopes): PlainAuthorization {
+  const door: Door = { parts, accounts, findGrant: createGrantFinder(parts, scopes) };
+  return async (ctx, provider) => {
+    if (ctx.method !== 'GET' || ctx.req.headers.dpop !== undefined || !hasPlainNames(ctx.query)) return false;
+    const { query } = ctx;
+    const isAnswered = await inContext(provider, ctx, 'authorization', (inner) => run(door, inner));
+    if (!isAnswered) leaveContext(ctx, query);
+    return isAnswered;
+  };
+}
+
+/** Parameters of a plain request. */
+const plainParameters: ReadonlySet<string> = new Set([
+  'client_id',
+  'redirect_uri',
+  'response_type',
+  'scope',
+  'state',
+  'nonce',
+  'code_challenge',
+  'code_challenge_method',
+  'prompt',
+  'ui_locales',
+]);
+
+/** Returns whether each parameter occurs once and has a value, and is plain or a custom parameter, or whether the request is only a reference. */
+function hasPlainNames(query: Context['query']): boolean {
+  const { request_uri: uri } = query;
+  if (uri !== undefined) return isReference(query);
+  for (const name in query) {
+    const value = query[name];
+    if (typeof value !== 'string' || value === '' || (!plainParameters.has(name) && isRequestParameter(name))) return false;
+  }
+  return query.client_id !== undefined && query.response_type === 'code';
+}
+
+function isReference({ client_id: clientId, request_uri: uri, ...others }: Context['query']): boolean {
+  if (typeof clientId !== 'string' || clientId === '' || typeof uri !== 'string') return false;
+  return pushedIdOf(uri) !== undefined && Object.keys(others).length === 0;
+}
+
+/** Returns whether all parameters are plain, after the defaults of the client were added, or a pushed request was read. */
+function hasPlainValues(params: Readonly<Record<string, unknown>>): boolean {
+  for (const name in params) {
+    const value = params[name];
+    if (value !== undefined && name !== carriedParameter && !(plainParameters.has(name) && typeof value === 'string')) return false;
+  }
+  return params.response_type === 'code' && (params.prompt === undefined || params.prompt === 'none');
+}
+
+async function run(door: Door, ctx: KoaContextWithOIDC): Promise<boolean> {
+  try {
+    if (!(await isPlainlyFine(door, ctx))) return false;
+  } catch (error) {
+    // A second attempt would wait for the store once more.
+    if (!(error instanceof UnavailableError)) return false;
+    await conclude(ctx, () => Promise.reject(error));
+    return true;
+  }
+  await conclude(ctx, () => answer(ctx));
+  return true;
+}
+
+/** Returns whether the response is a code. Only reads. */
+async function isPlainlyFine({ parts, accounts, findGrant }: Door, ctx: KoaContextWithOIDC): Promise<boolean> {
+  const { oidc, query } = ctx;
+  for (const name in query)
+    if (!plainParameters.has(name) && name !== carriedParameter && name !== 'request_uri' && isReadParameter(ctx, name)) return false;
+  const session = (await liveSession(ctx)) as OurSession | undefined;
+  if (!session) return false;
+  oidc.entity('Session', session);
+  Object.assign(oidc, { session });
+  if (!isPlainSession(session)) return false;
+  takeParameters(ctx);
+  const client = await findClient(oidc.provider, query.client_id as string);
+  if (!client) return false;
+  oidc.entity('Client', client);
+  const isPushed = query.request_uri !== undefined;
+  if (!isPlainClient(parts, client, isPushed) || profileOf(ctx) !== undefined) return false;
+  if (isPushed) await takePushed(ctx);
+  const params = oidc.params as Readonly<Record<string, unknown>>;
+  if (!hasPlainValues(params)) return false;
+  await checkParameters(ctx);
+  if (!hasPlainValues(oidc.params as typeof params)) return false;
+  const account = await accounts.findPlainly(ctx, session);
+  if (!account) return false;
+  oidc.entity('Account', account);
+  const grant = await findGrant(ctx);
+  if (!grant || grant.accountId !== account.accountId || grant.clientId !== client.clientId) return false;
+  takeGrant(ctx, grant);
+  return !(await asksForPrompt(ctx));
+}
+
+const profileOf = ({ oidc }: KoaContextWithOIDC): unknown => (oidc as unknown as { readonly fapiProfile: unknown }).fapiProfile;
+
+/** Returns whether somebody is signed in, and neither impersonates a user nor is impersonated. */
+const isPlainSession = ({ accountId, loginTs, act, aside, impersonation, actsAs }: OurSession): boolean =>
+  accountId !== undefined && loginTs !== undefined && [act, aside, impersonation, actsAs].every((member) => member === undefined);
+
+function isPlainClient({ internalClients }: OidcParts, client: Client, isPushed: boolean): boolean {
+  const record = clientOf(client);
+  if (!record || internalClients.isInternal(record) || record.requireConsent || client.requireSignedRequestObject) return false;
+  return isPushed || !client.requirePushedAuthorizationRequests;
+}

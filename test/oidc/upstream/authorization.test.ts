@@ -1,0 +1,123 @@
+import { describe, expect, test } from '@jest/globals';
+import { expectInOrder, source } from './pinned.js';
+
+describe('the plain door runs what the authorization endpoint runs', () => {
+  test('its steps are these, in this order: none is new, and none is elsewhere', () => {
+    const steps = [...source('actions/authorization/index.js').matchAll(/^ {2}use\((\w+), +(.*?)\);$/gm)].flatMap(
+      ([, step = '', at = '']) => (/\bA\b/.test(at) ? step : []),
+    );
+    expect(steps).toEqual([
+      'noCache',
+      'sessionMiddleware',
+      'parseBody',
+      'assembleAuthorizationParams',
+      'rejectAuthorizationDupes',
+      'rejectUnsupported',
+      'checkClient',
+      'loadPushedAuthorizationRequest',
+      'processRequestObject',
+      'checkResponseMode',
+      'oneRedirectUriClients',
+      'oauthRequired',
+      'rejectRegistration',
+      'checkResponseType',
+      'oidcRequired',
+      'assignDefaults',
+      'checkPrompt',
+      'checkScope',
+      'checkOpenidScope',
+      'checkRedirectUri',
+      'checkPKCE',
+      'checkClaims',
+      'checkRar',
+      'checkResource',
+      'checkMaxAge',
+      'checkIdTokenHint',
+      'checkExtraParams',
+      'interactionEmit',
+      'assignClaims',
+      'loadAccount',
+      'loadGrant',
+      'interactions',
+      'respond',
+    ]);
+  });
+
+  test('around them are the context, the session of an answered request and the answers of errors', () => {
+    expectInOrder('helpers/router.js', 'ctx._matchedRouteName = matched.route.name');
+    expectInOrder(
+      'helpers/initialize_app.js',
+      "Object.defineProperty(ctx, 'oidc', {",
+      'new this.OIDCContext(ctx)',
+      'als.run(ctx, () => next())',
+    );
+    expectInOrder(
+      'helpers/initialize_app.js',
+      'ensureOIDC, ensureSessionSave, ...stack',
+      "get('authorization', routes.authorization, authError, ...authorization)",
+    );
+    expectInOrder('shared/no_cache.js', "ctx.set('cache-control', 'no-store')");
+    expectInOrder('shared/assemble_params.js', 'ctx.oidc.params = new Params(allowList, params)');
+    expectInOrder('helpers/params.js', 'this[prop] = params[prop] || undefined');
+  });
+
+  test('steps that are left out do nothing without their parameters', () => {
+    for (const name of ['claims', 'max_age', 'id_token_hint', 'registration', 'authorization_details', 'request'])
+      expect(
+        ['request_parameters', 'claims', 'process_request_object'].map((file) => source(`actions/authorization/${file}.js`)).join('') +
+          source('shared/check_rar.js'),
+      ).toMatch(new RegExp(`params\\.${name} (!==|===) undefined`));
+    expectInOrder(
+      'actions/authorization/process_request_object.js',
+      'client.requirePushedAuthorizationRequests',
+      'client.requireSignedRequestObject',
+      'return next()',
+    );
+    expectInOrder('actions/authorization/response_parameters.js', 'allowOmittingSingleRegisteredRedirectUri', 'return next()');
+  });
+
+  test('the session and its cookie', () => {
+    expectInOrder(
+      'models/session.js',
+      'static async get(ctx)',
+      'cookies.get(',
+      'cookies.long',
+      'session = await this.find(cookieSessionId)',
+      "ctx.oidc.entity('Session', session)",
+    );
+    expectInOrder(
+      'shared/session.js',
+      'cookies.set(',
+      'configuration.cookies.long',
+      'await ctx.oidc.session.save(ttl)',
+      '!ctx.oidc.session.transient',
+      'ctx.oidc.session.exp',
+      'ary[index] += `; expires=',
+      'new Date(ctx.oidc.session.exp * 1000).toUTCString()',
+    );
+  });
+
+  test('the grant, the prompts and the response', () => {
+    expectInOrder(
+      'actions/authorization/session.js',
+      'await loadExistingGrant(ctx)',
+      'ensureClientContainer(',
+      'grantIdFor(',
+      "ctx.oidc.entity('Grant', grant)",
+    );
+    expectInOrder(
+      'actions/authorization/interactions.js',
+      'of policy)',
+      'await Promise.all([...checks]',
+      'getOIDCScopeFiltered(oidc.requestParamOIDCScopes)',
+      'await next()',
+    );
+    expectInOrder(
+      'actions/authorization/respond.js',
+      'await pushedAuthorizationRequest?.consume()',
+      'processResponseTypes(ctx)',
+      "emit('authorization.success', ctx, out)",
+      'await handler(',
+    );
+  });
+});
