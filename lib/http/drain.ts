@@ -1,5 +1,5 @@
 /** Draining of a server: a restart behind a load balancer loses no request. */
-import { Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2SecureServer, Http2Server, Http2ServerRequest, Http2ServerResponse, ServerHttp2Session } from 'node:http2';
 import type { Server as HttpsServer } from 'node:https';
 import { Server as NetServer, type Socket } from 'node:net';
@@ -98,7 +98,8 @@ export function createDrain(server: DrainableServer): () => Promise<void> {
     await closed;
     clearInterval(timer);
     // Stops the timers of `node:http` for slow connections, because `NetServer.prototype.close` does not stop them.
-    if (server instanceof HttpServer) server.close(() => {});
+    // An import of `node:http` would make Node load its HTTP client for every program that imports this package.
+    if (server instanceof process.getBuiltinModule('node:http').Server) server.close(() => {});
   }
 
   function closeIdle(): void {

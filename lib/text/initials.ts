@@ -1,10 +1,10 @@
 import { normalForm } from './normal-form.js';
 
 /**
- * Segmenter for letters as a reader counts them. An emoji of several characters, or a letter with its marks, is one letter. @see Unicode Standard Annex #29
- * §3
+ * Segmenter for letters as a reader counts them. An emoji of several characters, or a letter with its marks, is one letter. The first use creates the
+ * segmenter, because it reads the rules of Unicode. @see Unicode Standard Annex #29 §3
  */
-const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
+let graphemes: Intl.Segmenter | undefined;
 
 /** Maximum UTF-16 code units of a letter. The family emoji with skin tones has 27. */
 const LONGEST = 40;
@@ -19,6 +19,7 @@ const LONGEST = 40;
  * ```
  */
 export function initialOf(name: string): string {
+  graphemes ??= new Intl.Segmenter('und', { granularity: 'grapheme' });
   const [first] = graphemes.segment(normalForm(name.trim().slice(0, 2 * LONGEST), 'NFC'));
   const letter = first?.segment ?? '';
   const [base = ''] = letter;

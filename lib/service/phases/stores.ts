@@ -5,7 +5,6 @@
  * Steps that undo a phase are added to `closing`.
  */
 import { randomUUID } from 'node:crypto';
-import { memoryArtifacts, memoryDirectory } from '../../../adapters/memory/index.js';
 import type { Logger } from '../../logger.js';
 import type { ArtifactStore } from '../../store/artifact-store.js';
 import { type Caches, createCaches } from '../../store/caches/cache.js';
@@ -42,17 +41,22 @@ export interface OpenStores {
 /** Milliseconds of a lease. A round of the dispatcher, or the creation of signing keys, takes less. */
 const LEASE_MS = 10_000;
 
+/** Loads the stores in memory, for a service without durable stores. */
+const loadMemoryStores = () => import('../../../adapters/memory/index.js');
+
 /** @throws StoreAwayError */
 export async function openStores({ options, extensions, logger }: Settings): Promise<OpenStores> {
   // A store in the memory of this node cannot be unreachable.
   const callTimeouts = new CallTimeouts();
-  const timed = options.artifacts ? inStoreTime(options.artifacts, logger) : inOwnTime(memoryArtifacts());
+  const timed = options.artifacts ? inStoreTime(options.artifacts, logger) : inOwnTime((await loadMemoryStores()).memoryArtifacts());
   const { now } = timed;
   const artifacts = options.artifacts ? createReachableArtifacts(timed.store, callTimeouts, logger) : timed.store;
-  const durable = options.directory ? createReachableDirectory(options.directory, callTimeouts, logger) : memoryDirectory();
+  const durable = options.directory
+    ? createReachableDirectory(options.directory, callTimeouts, logger)
+    : (await loadMemoryStores()).memoryDirectory();
   await Promise.all([artifacts.open(), durable.open([...Object.values(collections), ...extensionSpecs(extensions)])]);
   if (options.production) logOneProcess(options, logger);
-  const directory = options.keys.encryption ? durable : await withOwnKeys(durable, memoryDirectory());
+  const directory = options.keys.encryption ? durable : await withOwnKeys(durable);
   const store = createCheckedDirectory(directory, { logger, now, wrongPathOfExtension: extensionRowChecks(extensions) });
   const caches = createCaches(store, { logger });
   const node = randomUUID();
@@ -78,7 +82,8 @@ function logOneProcess({ artifacts, directory }: Settings['options'], logger: Lo
 }
 
 /** Stores signing keys in the memory of this node if only this node can decrypt them. */
-async function withOwnKeys(store: DirectoryStore, own: DirectoryStore): Promise<DirectoryStore> {
+async function withOwnKeys(store: DirectoryStore): Promise<DirectoryStore> {
+  const own = (await loadMemoryStores()).memoryDirectory();
   await own.open([collections.signingKeys]);
   return { ...store, collection: (name) => (name === collections.signingKeys.name ? own : store).collection(name) };
 }
