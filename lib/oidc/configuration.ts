@@ -2,8 +2,6 @@ import { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provid
 import { offeredLevels } from '../acr-values.js';
 import { identityScopes } from '../claims/declarations.js';
 import { interactionPath } from '../paths.js';
-import type { Client } from '../store/records/records.js';
-import { canParseUrl } from '../text/can-parse-url.js';
 import { epochSeconds } from '../times/epoch-seconds.js';
 import type { Accounts, FoundByToken } from './accounts/account.js';
 import { pinnedLogin } from './accounts/login-context.js';
@@ -19,7 +17,7 @@ import { provenParameter } from './authorize/proven-sign-ins.js';
 import { createRequestObjectCheck } from './authorize/request-objects.js';
 import { checkRequestUris } from './authorize/request-uris.js';
 import { checkClientAssertion, mayListAudiences } from './clients/assertions.js';
-import { ClientAdapter, clientOf, createFindRecord } from './clients/clients.js';
+import { ClientAdapter, createFindRecord } from './clients/clients.js';
 import {
   ALGORITHMS_OF_PROFILE,
   createMetadataOf,
@@ -29,6 +27,7 @@ import {
   MAX_CODE_SECONDS,
 } from './clients/fapi.js';
 import { clientAlgorithms, encryptionAlgorithms } from './clients/jwts.js';
+import { isOriginOf } from './clients/origins.js';
 import { identifierOf, requireSalt } from './clients/pairwise.js';
 import type { OidcParts } from './context.js';
 import { restartedParameter } from './interactions/restart.js';
@@ -93,7 +92,7 @@ export function createConfiguration(parts: OidcParts, keys: SigningKeys, used: C
     },
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none', ...certificateMethods(options)],
-    clientBasedCORS: (_ctx, origin, client) => isOriginOf(clientOf(client), origin, client.redirectUris ?? []),
+    clientBasedCORS: (_ctx, origin, client) => isOriginOf(client, origin),
     // Scopes narrow ID tokens by the client's record, in `account.claims`.
     conformIdTokenClaims: false,
     cookies: cookiesOf(parts, used),
@@ -236,13 +235,4 @@ function createFetch({ fetch, remote }: OidcParts): NonNullable<Configuration['f
     const hasBody = answer.body.length > 0 && ![204, 205, 304].includes(answer.status);
     return new Response(hasBody ? new Uint8Array(answer.body) : null, { status: answer.status, headers: { ...answer.headers } });
   };
-}
-
-/**
- * Returns whether scripts of an origin may read responses to the client. The origin has to be registered, or to be the origin of a redirect URI of the
- * client. @see Fetch §3.2
- */
-function isOriginOf(record: Client | undefined, origin: string, redirectUris: readonly string[]): boolean {
-  if (!record) return false;
-  return record.corsOrigins.includes(origin) || redirectUris.some((uri) => canParseUrl(uri) && new URL(uri).origin === origin);
 }

@@ -6,11 +6,9 @@ import { checkSignOut, checkUris } from './authorize/checks.js';
 import { carryParameters } from './authorize/parameters.js';
 import { createPushedAnswer } from './authorize/pushed-requests.js';
 import { createResponder } from './authorize/response.js';
-import { assertionAudiences } from './clients/assertions.js';
 import { noteCaller, requireClientAuthentication } from './clients/authentication.js';
 import { callerOf, clientOf, createFindRecord } from './clients/clients.js';
 import { createProfileCheck } from './clients/fapi.js';
-import { BACKCHANNEL_PATH, routes } from './configuration.js';
 import type { OidcParts } from './context.js';
 import { createResumeCheck } from './interactions/resume-check.js';
 import type { Rooms } from './rooms.js';
@@ -27,7 +25,7 @@ export const parameters: ProviderHooks['parameters'] = (route, given, of) =>
 
 /** @param addressOf returns the address of a request's client, behind trusted proxies. */
 export function createHooks(rooms: Rooms, addressOf: (req: IncomingMessage) => string): Omit<ProviderHooks, 'acr'> {
-  const { parts, scopes, impersonations, accessTokens, requestUris, completed, signInRequests, handlers } = rooms;
+  const { parts, scopes, impersonations, accessTokens, requestUris, completed, signInRequests, handlers, assertionAudiences } = rooms;
   const door = createProviderDoor(rooms);
   const checkProfile = createProfileCheck(parts);
   return {
@@ -47,14 +45,7 @@ export function createHooks(rooms: Rooms, addressOf: (req: IncomingMessage) => s
       requireClientAuthentication(ctx);
       requestUris.check(ctx);
     },
-    assertionAudiences: assertionAudiences(
-      parts.options,
-      routes.token,
-      new Map([
-        ['pushed_authorization_request', routes.pushed_authorization_request],
-        ['backchannel_authentication', BACKCHANNEL_PATH],
-      ]),
-    ),
+    assertionAudiences,
     scopes: (ctx) => scopes.known(ctx),
     held(ctx, client, granted) {
       const record = clientOf(client);

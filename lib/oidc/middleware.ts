@@ -12,7 +12,8 @@ import type { Instances } from './instances.js';
 import type { Rooms } from './rooms.js';
 import { createPostedSignOuts } from './sessions/posted-sign-outs.js';
 import { commitRequest } from './sessions/sessions.js';
-import { notCached, type PlainDoor } from './tokens/doors/plain-door.js';
+import { notCached } from './tokens/doors/plain-answer.js';
+import type { PlainDoor } from './tokens/doors/plain-door.js';
 import { nameRefreshToken } from './tokens/introspection.js';
 import { refuseBrokenForm } from './upstream/request.js';
 
@@ -68,13 +69,14 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     }
     const evaluate = async (): Promise<void> => {
       await next();
+      // Set before the writes, so that the answer to a failed write has them too.
+      const { route } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
+      if (route && uncached.has(route)) ctx.set(notCached);
       await after(steps, ctx);
     };
     await (isConfirmed ? once(steps, ctx, evaluate) : evaluate());
-    const { route } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
-    if (route && !plainDoor) nameRefreshToken(ctx as unknown as KoaContextWithOIDC);
+    if (!plainDoor && (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route) nameRefreshToken(ctx as unknown as KoaContextWithOIDC);
     if (isDocument) await documents.keep(ctx);
-    if (route && uncached.has(route)) ctx.set(notCached);
   };
 }
 

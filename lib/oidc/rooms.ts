@@ -8,8 +8,10 @@ import { createCompletedRequests } from './authorize/completed-requests.js';
 import { createSettleFailure } from './authorize/failures.js';
 import { createRequestUris } from './authorize/request-uris.js';
 import { createSignInRequests } from './authorize/sign-in-requests.js';
+import { assertionAudiences, createAcceptAssertion } from './clients/assertions.js';
 import type { FindClient } from './clients/clients.js';
 import { createClientRefusals } from './clients/refused-clients.js';
+import { BACKCHANNEL_PATH, routes } from './configuration.js';
 import type { OidcParts } from './context.js';
 import { createInteractions } from './interactions/interactions.js';
 import { createImpersonations } from './sessions/impersonations.js';
@@ -54,6 +56,7 @@ export function createRooms(parts: OidcParts, provider: () => Provider) {
       }
     : undefined;
   const spentTokens = createSpentTokenRules(parts, accounts);
+  const audiences = audiencesOf(parts);
   return {
     parts,
     provider,
@@ -68,6 +71,8 @@ export function createRooms(parts: OidcParts, provider: () => Provider) {
     interactions: createInteractions(parts, provider, impersonations, isComplete, completed),
     requestUris,
     completed,
+    assertionAudiences: audiences,
+    acceptAssertion: createAcceptAssertion(provider, audiences),
     clientRefusals: createClientRefusals(parts),
     settleFailure: createSettleFailure(parts),
     admit: spentTokens.admit,
@@ -81,3 +86,14 @@ export function createRooms(parts: OidcParts, provider: () => Provider) {
     answerClient: parts.backchannel && createClientEndpoint(parts, scopes, requestUris, provider, parts.backchannel),
   };
 }
+
+/** Endpoints whose own URL is an audience of client assertions there. */
+const audiencesOf = ({ options }: OidcParts): ReturnType<typeof assertionAudiences> =>
+  assertionAudiences(
+    options,
+    routes.token,
+    new Map([
+      ['pushed_authorization_request', routes.pushed_authorization_request],
+      ['backchannel_authentication', BACKCHANNEL_PATH],
+    ]),
+  );

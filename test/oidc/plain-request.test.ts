@@ -7,7 +7,7 @@ import { plainForm } from '../../lib/oidc/tokens/doors/plain-request.js';
 
 let origin: string;
 const server = createServer(async (req, res) => {
-  const form = await plainForm({ req } as unknown as Context);
+  const form = await plainForm({ req, res } as unknown as Context);
   res.end(JSON.stringify(form ? [form.clientId, form.secret] : 'for oidc-provider'));
 });
 beforeAll(async () => {

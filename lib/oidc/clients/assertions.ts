@@ -1,5 +1,9 @@
-import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { decodeJwt } from 'jose';
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
+import { useAssertion } from '../upstream/client.js';
 import { endsWithin, isFromFuture, isPast, jwtProblem } from './jwts.js';
 
 /** Maximum seconds for which a client assertion may be valid. */
@@ -61,3 +65,42 @@ export function checkClientAssertion(
     throw new errors.InvalidClientAuth(`the client_assertion must expire within ${MAX_LIFETIME_SECONDS} seconds`);
   }
 }
+
+/** Returns the client that an assertion names, without verifying it. @see RFC 7523 §3 */
+export function assertedClientId(assertion: string): string | undefined {
+  try {
+    const { sub } = decodeJwt(assertion) as { readonly sub?: unknown };
+    return typeof sub === 'string' && sub !== '' ? sub : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An assertion in a request that oidc-provider does not answer. */
+export interface PresentedAssertion {
+  readonly ctx: Context;
+  readonly client: Client;
+  /** Name of the endpoint, as oidc-provider names it. */
+  readonly endpoint: string;
+  readonly assertion: string;
+}
+
+/**
+ * Returns whether an assertion authenticates its client, by oidc-provider's own check and {@link checkClientAssertion}. An assertion that does is used then.
+ * An assertion that does not is unchanged, so that oidc-provider can refuse it. FAPI does not apply to the client.
+ */
+export type AcceptAssertion = (presented: PresentedAssertion) => Promise<boolean>;
+
+/** @param audiencesOf as {@link assertionAudiences} returns it */
+export const createAcceptAssertion =
+  (provider: () => Provider, audiencesOf: ReturnType<typeof assertionAudiences>): AcceptAssertion =>
+  async ({ ctx, client, endpoint: route, assertion }) => {
+    try {
+      const oidc = { route, isFapi: () => undefined };
+      await useAssertion(provider(), ctx, { ...oidc, client, assertion, audiences: audiencesOf(oidc) });
+      return true;
+    } catch (error) {
+      if (!(error instanceof errors.OIDCProviderError)) throw error;
+      return false;
+    }
+  };

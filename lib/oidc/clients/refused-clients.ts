@@ -1,5 +1,4 @@
 /** Requests that were refused because their client is unknown, disabled, or did not authenticate. The requests are counted, and logged with the reason. */
-import { decodeJwt } from 'jose';
 import type { Context } from 'koa';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { explainRefusal } from '../../directory/index.js';
@@ -7,6 +6,7 @@ import { basicCredentials } from '../../http/clients/basic-credentials.js';
 import { RefusedClient } from '../../http/clients/refused-clients.js';
 import { perRequest } from '../artifacts/per-request.js';
 import type { OidcParts } from '../context.js';
+import { assertedClientId } from './assertions.js';
 
 /** Writes the line of a refused request, with the client and the reason. */
 type Log = (refused: RefusedClient) => void;
@@ -74,7 +74,7 @@ function presentedBy({ headers, oidc }: KoaContextWithOIDC): Presented {
   const { body, params, entities } = oidc;
   const { client_secret: secret, client_assertion: assertion } = (body ?? {}) as Record<string, string | undefined>;
   const id = textOf(body?.client_id) ?? textOf(params?.client_id) ?? textOf(entities.IdTokenHint?.payload.aud);
-  if (assertion) return { way: 'assertion', id: claimedClientId(assertion) };
+  if (assertion) return { way: 'assertion', id: assertedClientId(assertion) };
   if (secret) return { way: 'secret', id, secret };
   const { authorization } = headers;
   if (authorization === undefined) return { way: 'oauth-client-attestation' in headers ? 'attestation' : 'none', id };
@@ -90,15 +90,6 @@ function decoded(text: string): string {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
     return text;
-  }
-}
-
-/** Returns the client that an assertion names, without verifying it. @see RFC 7523 §3 */
-function claimedClientId(assertion: string): string | undefined {
-  try {
-    return textOf(decodeJwt(assertion).sub);
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,5 +1,7 @@
-import Provider, { type Client, errors, type ResponseType } from 'oidc-provider';
+import type { Context } from 'koa';
+import Provider, { type Client, errors, type KoaContextWithOIDC, type ResponseType } from 'oidc-provider';
 import { verify } from 'oidc-provider/lib/helpers/jwt.js';
+import jwtClientAuth from 'oidc-provider/lib/shared/jwt_client_auth.js';
 import { isLoopback } from '../../fetch/loopback.js';
 import { nodeTime } from '../../times/node-time.js';
 
@@ -39,6 +41,30 @@ export async function verifiedByClient(client: Client, jwt: string): Promise<Rec
   const { asymmetricKeyStore } = client as unknown as { asymmetricKeyStore: object };
   const withoutTimes = { ignoreExpiration: true, ignoreIssued: true, ignoreNotBefore: true } as const;
   return (await verify(jwt, asymmetricKeyStore, withoutTimes)).payload;
+}
+
+/** A client assertion, and the parts of oidc-provider's context that its check reads. */
+interface ShownAssertion extends Pick<KoaContextWithOIDC['oidc'], 'route' | 'isFapi'> {
+  readonly client: Client;
+  readonly assertion: string;
+  readonly audiences: readonly string[];
+}
+
+/**
+ * Authenticates a client by `private_key_jwt` in a request that oidc-provider does not answer. The last step records the use of the assertion, so an assertion
+ * that is refused was not used. Depends on shared/jwt_client_auth.js, as shared/client_auth.js calls it.
+ * @throws InvalidClientAuth
+ */
+export async function useAssertion(
+  provider: Provider,
+  ctx: Context,
+  { client, assertion, audiences, ...known }: ShownAssertion,
+): Promise<void> {
+  const { asymmetricKeyStore } = client as unknown as { asymmetricKeyStore: object };
+  const params = { client_assertion: assertion };
+  const oidc = { ...known, provider, client, params, clientJwtAuthExpectedAudience: () => new Set(audiences) };
+  // oidc-provider makes its context only in its own steps.
+  await jwtClientAuth(Object.create(ctx, { oidc: { value: oidc } }), asymmetricKeyStore, (alg) => !alg.startsWith('HS'));
 }
 
 /**

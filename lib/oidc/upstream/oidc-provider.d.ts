@@ -170,3 +170,11 @@ declare module 'oidc-provider/lib/shared/authorization_error_handler.js' {
   // biome-ignore lint/style/noDefaultExport: the module's own
   export { authorizationErrorHandler as default };
 }
+
+declare module 'oidc-provider/lib/shared/jwt_client_auth.js' {
+  /** @param isAccepted whether an algorithm of the configuration may sign the assertion */
+  function jwtClientAuth(ctx: object, keystore: object, isAccepted: (alg: string) => boolean): Promise<void>;
+
+  // biome-ignore lint/style/noDefaultExport: the module's own
+  export { jwtClientAuth as default };
+}

@@ -52,6 +52,25 @@ test('the end of a session is told by Client.prototype.backchannelLogout, which 
   expect(await client.backchannelLogout('account', 'sid')).toBeUndefined();
 });
 
+test('an assertion is checked by one function, which reads these parts of the context, and records the use of the assertion last', () => {
+  expectInOrder(
+    'shared/client_auth.js',
+    "await jwtClientAuth(ctx, ctx.oidc.client.asymmetricKeyStore, (alg) => !alg.startsWith('HS'))",
+    'await next()',
+  );
+  expectInOrder(
+    'shared/jwt_client_auth.js',
+    'instance(ctx.oidc.provider).configuration',
+    'ctx.oidc.clientJwtAuthExpectedAudience()',
+    'JWT.decode(ctx.oidc.params.client_assertion)',
+    'payload.iss !== ctx.oidc.client.clientId',
+    'await JWT.verify(ctx.oidc.params.client_assertion, keystore',
+    'await assertJwtClientAuthClaimsAndHeader(',
+    'const unique = await ctx.oidc.provider.ReplayDetection.unique(',
+    'client assertion tokens must only be used once',
+  );
+});
+
 test('the key store of a client with a jwks_uri is filled by `refresh`, which is asked when it is not fresh', async () => {
   expectInOrder(
     'models/client.js',

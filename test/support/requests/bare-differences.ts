@@ -358,7 +358,7 @@ const seenHeaders = [
   'location',
 ];
 
-export function seen({ status, headers, body }: Omit<Outcome, 'writes'> | BareOutcome): Seen {
+export function seen({ status, headers, body }: Omit<Outcome, 'writes' | 'lines'> | BareOutcome): Seen {
   const shown = Object.fromEntries(seenHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
   const isPage = `${headers['content-type']}`.startsWith('text/html');
   return { status, headers: shown, body: isPage ? 'a page' : body.startsWith('{') ? withoutChance(JSON.parse(body) as Json) : body };

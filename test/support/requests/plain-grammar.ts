@@ -4,11 +4,15 @@ import type { TwinRequest } from '../service/twins.js';
 import { plainType, unusualType } from './both-doors.js';
 import { randomFrom } from './request-grammar.js';
 
+type Fields = Readonly<Record<string, string>>;
+
 /** A party: its identifiers and its credentials. */
 export interface Party {
   readonly id: string;
   /** Absent for those that have none. */
   readonly secret?: string;
+  /** Form fields of a client that authenticates by assertions: right ones, and with `faulty` in their place wrong ones. */
+  readonly assertions?: { readonly right: readonly Fields[]; readonly faulty: readonly Fields[] };
   readonly scopes: readonly string[];
   readonly codes: readonly { readonly code: string; readonly verifier: string }[];
   /** Refresh tokens: live, spent and followed. */
@@ -22,7 +26,9 @@ export interface PlainMaterial {
   readonly redirectUri: string;
   readonly paths: Readonly<Record<'token' | 'introspect' | 'revoke' | 'userinfo' | 'par', string>>;
   /** Form fields that authenticate by an assertion. */
-  readonly assertions: readonly Readonly<Record<string, string>>[];
+  readonly assertions: readonly Fields[];
+  /** Origins that some clients allow. */
+  readonly origins: readonly string[];
   /** `DPoP` headers. */
   readonly proofs: readonly string[];
 }
@@ -55,8 +61,8 @@ const foreignValues = [
 const otherNames = ['scope', 'resource', 'authorization_details', 'client_id', 'client_secret', 'code', 'refresh_token', 'token', 'token_type_hint', 'grant_type', 'nonce', 'state', 'x', 'toString', '__proto__', 'constructor', 'client_assertion', 'client_assertion_type', 'claims', 'sub'] as const; // biome-ignore format: a list
 const scopeParts = ['openid', 'profile', 'email', 'offline_access', 'org', 'orders.read', 'invoices.read', 'nonsense', ''];
 const otherHeaders: readonly (readonly [string, string])[] = [
-  ['origin', 'https://elsewhere.example'],
   ['origin', 'null'],
+  ['origin', ''],
   ['accept', 'application/json'],
   ['accept', 'text/html'],
   ['accept', 'image/png'],
@@ -129,12 +135,47 @@ export function createPlainGrammar(seed: number, material: PlainMaterial): () =>
       : []),
   ];
 
-  const authenticated = (party: Party, fields: [string, string][], headers: Record<string, string>): void => {
-    const { id, secret } = party;
-    if (secret === undefined) {
-      if (!fields.some(([name]) => name === 'client_id')) fields.push(['client_id', id]);
+  /** The id alone, or something in addition to it. */
+  const identified = (id: string, fields: [string, string][], headers: Record<string, string>): void => {
+    if (!fields.some(([name]) => name === 'client_id')) fields.push(['client_id', id]);
+    if (chance(0.9)) return;
+    pick<() => unknown>([
+      () => fields.push(['client_secret', pick(['', 'x'])]),
+      () => fields.push(...Object.entries(pick(material.assertions))),
+      () => fields.push(['client_assertion_type', 'x']),
+      () => fields.push(['client_id', pick(material.parties).id]),
+      () => {
+        headers.authorization = `Basic ${Buffer.from(`${id}:`).toString('base64')}`;
+      },
+    ])();
+  };
+
+  const asserted = ({ id, assertions }: Party, fields: [string, string][], headers: Record<string, string>): void => {
+    const { right = [], faulty = [] } = assertions ?? {};
+    const assert = (from: readonly Fields[] = right, ...names: string[]) =>
+      fields.push(...Object.entries(pick(from)).filter(([name]) => !names.includes(name)));
+    if (chance(0.7)) {
+      assert();
+      if (chance(0.5)) fields.push(['client_id', id]);
       return;
     }
+    pick<() => unknown>([
+      () => assert(faulty),
+      () => assert(faulty),
+      () => [assert(), fields.push(['client_id', pick(material.parties).id])],
+      () => [assert(), fields.push(['client_secret', pick(['', 'x'])])],
+      () => assert(right, 'client_assertion_type'),
+      () => [assert(right, 'client_assertion_type'), fields.push(['client_assertion_type', foreign()])],
+      () => [assert(right, 'client_assertion'), fields.push(['client_assertion', broken(pick(right).client_assertion ?? '')])],
+      () => {
+        assert();
+        headers.authorization = `Basic ${Buffer.from(`${id}:x`).toString('base64')}`;
+      },
+      () => fields.push(['client_id', id]),
+    ])();
+  };
+
+  const withSecret = (id: string, secret: string, fields: [string, string][], headers: Record<string, string>): void => {
     const basic = (name: string, password: string) =>
       `Basic ${Buffer.from(`${encodeURIComponent(name)}:${encodeURIComponent(password)}`).toString('base64')}`;
     const authorize = (value: string): void => {
@@ -168,6 +209,13 @@ export function createPlainGrammar(seed: number, material: PlainMaterial): () =>
       () => [authorize(right), fields.push(...Object.entries(pick(material.assertions)))],
       () => {},
     ])();
+  };
+
+  const authenticated = (party: Party, fields: [string, string][], headers: Record<string, string>): void => {
+    const { id, secret, assertions } = party;
+    if (assertions) asserted(party, fields, headers);
+    else if (secret === undefined) identified(id, fields, headers);
+    else withSecret(id, secret, fields, headers);
   };
 
   const encoded = (text: string): string => {
@@ -217,6 +265,7 @@ export function createPlainGrammar(seed: number, material: PlainMaterial): () =>
       if (chance(0.02)) path += '?grant_type=client_credentials';
       if (chance(0.02)) path = path.toUpperCase();
     }
+    if (chance(0.2)) headers.origin = pick(material.origins);
     if (chance(0.06)) {
       const [name, value] = pick(otherHeaders);
       headers[name] = value;

@@ -1,7 +1,7 @@
 /**
  * Two services that are one to their callers: the same issuer, keys and records. One answers plain requests directly; the other is configured, so
- * that oidc-provider answers all. Beside them is oidc-provider by itself, over the same records. In a comparison what they write is recorded and not
- * done, so each request finds the same records.
+ * that oidc-provider answers all. The first one can also be sent a request in a form that reaches its handlers through oidc-provider. Beside them is
+ * oidc-provider by itself, over the same records. In a comparison what they write is recorded and not done, so each request finds the same records.
  */
 import { createServer, Agent as HttpAgent, type IncomingHttpHeaders, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -60,6 +60,8 @@ export interface Twins {
   compare(request: TwinRequest, hits: number): Promise<Outcomes>;
   /** {@link compare}, without oidc-provider by itself. */
   both(request: TwinRequest, fault?: Fault): Promise<Omit<Outcomes, 'bare'>>;
+  /** The first service at both doors to its handlers. */
+  doors(request: TwinRequest, hits: number, fault?: Fault): Promise<{ readonly direct: Outcome; readonly through: Outcome }>;
   /** Changes a stored record while nothing is compared. */
   edit(kind: string, change: (record: Record<string, unknown>, key: string) => void): Promise<void>;
   /** The store of the directory. */
@@ -137,17 +139,15 @@ export async function startTwins(
         return { count: hits, resetsAt: Date.now() + window };
       },
     },
+    // Token requests raise events that change no record. Such an event is one insert.
     directory: withCollections(rows, (collection, name) => {
-      if (name !== 'persons') return {};
+      if (name !== 'accountEvents') return {};
       return {
-        async update(id, change) {
-          if (!recording) return collection.update(id, change);
-          const row = await collection.get(id);
-          if (!row) return undefined;
-          const next = change(row);
-          const events = (next as unknown as { pendingEvents: PendingEvent[] }).pendingEvents;
-          if (next !== row) written.push({ events: events.map(({ id: event, type, data }) => ({ event, type, data })) });
-          return row;
+        async insert(row) {
+          if (!recording) return collection.insert(row);
+          const { pendingEvents } = row as unknown as { pendingEvents: readonly PendingEvent[] };
+          written.push({ events: pendingEvents.map(({ id, type, data }) => ({ event: id, type, data })) });
+          return { ...row, version: 1 } as never;
         },
       };
     }),
@@ -239,6 +239,16 @@ export async function startTwins(
         fault = undefined;
       }
     },
+    async doors(asked, count, failing) {
+      recording = true;
+      hits = count;
+      fault = failing;
+      try {
+        return { direct: await outcomeOf(direct, asked), through: await outcomeOf(direct, unusual(asked)) };
+      } finally {
+        fault = undefined;
+      }
+    },
     async edit(kind, change) {
       for (const [key, found] of await memory.read([...all].filter((each) => each.startsWith(`${kind}{`)).map((each) => ({ key: each })))) {
         if (!found) continue;
@@ -257,6 +267,13 @@ export async function startTwins(
       await Promise.all([direct.idp.close(), other.idp.close()]);
     },
   };
+}
+
+/** The same request, which the plain door leaves to oidc-provider: its form has no length, or it has a header that nobody reads at its endpoint. */
+function unusual({ headers, ...request }: TwinRequest): TwinRequest {
+  const { 'content-length': length, ...others } = headers;
+  if (length !== undefined) return { ...request, headers: { ...others, 'transfer-encoding': 'chunked' } };
+  return { ...request, headers: { ...headers, 'oauth-client-attestation-pop': 'x' } };
 }
 
 const originOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -1,17 +1,25 @@
 /**
- * Readers for the common forms of requests: a form with a client's secret, and a GET with a bearer token. The readers return undefined for all other
- * requests.
+ * Readers for the common forms of requests: a form of a client with a secret, with an assertion or without credentials, and a GET with a bearer token. The
+ * readers return undefined for all other requests.
  */
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Context } from 'koa';
 import { basicCredentials } from '../../../http/clients/basic-credentials.js';
 import { decodeForm } from '../../../text/decode.js';
+import { assertedClientId } from '../../clients/assertions.js';
 
-/** Headers of browsers, and of other kinds of authentication. */
-const unusualHeaders = ['origin', 'dpop', 'oauth-client-attestation', 'oauth-client-attestation-pop'] as const;
+/** Headers of other kinds of authentication. */
+const unusualHeaders = ['dpop', 'oauth-client-attestation', 'oauth-client-attestation-pop'] as const;
 
-const hasPlainHeaders = (ctx: Context): boolean => unusualHeaders.every((name) => ctx.req.headers[name] === undefined) && !asksForPage(ctx);
+const hasPlainHeaders = (ctx: Context): boolean =>
+  unusualHeaders.every((name) => ctx.req.headers[name] === undefined) &&
+  ctx.req.headers.origin !== '' &&
+  !asksForPage(ctx) &&
+  !hasCorsHeaders(ctx);
+
+/** Returns whether middleware of an extension has set headers for other origins. oidc-provider then leaves the headers as they are, and checks no origin. */
+const hasCorsHeaders = ({ res }: Context): boolean => res.getHeaderNames().some((name) => name.startsWith('access-control-'));
 
 const usualAccepts: ReadonlySet<string | undefined> = new Set([undefined, '*/*', 'application/json']);
 
@@ -27,10 +35,15 @@ export function plainBearer(ctx: Context): string | undefined {
 
 type Fields = Readonly<Record<string, string | undefined>>;
 
-export interface PlainForm {
-  readonly fields: Fields;
+/** A client, and its credentials. A public client has no credentials. */
+interface Credentials {
   readonly clientId: string;
-  readonly secret: string;
+  readonly secret?: string | undefined;
+  readonly assertion?: string | undefined;
+}
+
+export interface PlainForm extends Credentials {
+  readonly fields: Fields;
 }
 
 const formType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
@@ -55,10 +68,10 @@ function formOf(req: IncomingMessage, body: Buffer | null, length: number): Plai
   const text = body?.length === length ? decodeForm(body) : undefined;
   const fields = text === undefined ? undefined : singleFields(text);
   const credentials = fields && credentialsOf(req, fields);
-  return credentials && { clientId: credentials.clientId, secret: credentials.secret, fields };
+  return credentials && { ...credentials, fields };
 }
 
-/** Returns the fields if each field occurs once, and no field is another kind of authentication. */
+/** Returns the fields if each field occurs once. */
 function singleFields(text: string): Fields | undefined {
   const fields = parse(text);
   for (const name in fields) {
@@ -66,7 +79,7 @@ function singleFields(text: string): Fields | undefined {
     // An empty parameter counts as absent. @see RFC 6749 §3.2
     if (fields[name] === '') delete fields[name];
   }
-  return fields.client_assertion === undefined ? (fields as Fields) : undefined;
+  return fields as Fields;
 }
 
 function readUnread(req: IncomingMessage): Buffer | null {
@@ -88,12 +101,25 @@ const firstPiece = (req: IncomingMessage, length: number): Promise<PlainForm | u
     req.on('readable', answer).on('close', answer);
   });
 
-/** Returns the credentials, if there is exactly one mechanism. @see RFC 6749 §2.3.1 */
-function credentialsOf({ headers }: IncomingMessage, fields: Fields): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
-  const { client_id: clientId, client_secret: secret } = fields;
-  if (headers.authorization === undefined) return clientId !== undefined && secret ? { clientId, secret } : undefined;
-  const basic = secret === undefined ? decodedCredentials(headers.authorization) : undefined;
-  return basic && (clientId === undefined || clientId === basic.clientId) ? basic : undefined;
+/** Returns the client and its credentials, if there is at most one mechanism. @see RFC 6749 §2.3.1 */
+function credentialsOf({ headers: { authorization } }: IncomingMessage, fields: Fields): Credentials | undefined {
+  const { client_id: clientId, client_secret: secret, client_assertion: assertion } = fields;
+  if ([authorization, secret, assertion].filter((each) => each !== undefined).length > 1) return undefined;
+  if (authorization !== undefined) return ofClient(clientId, decodedCredentials(authorization));
+  if (assertion !== undefined) return ofClient(clientId, assertedCredentials(assertion, fields));
+  return clientId === undefined ? undefined : { clientId, secret };
+}
+
+/** Returns the credentials, unless the form names another client. */
+const ofClient = (clientId: string | undefined, credentials: Credentials | undefined): Credentials | undefined =>
+  clientId === undefined || clientId === credentials?.clientId ? credentials : undefined;
+
+/** @see RFC 7523 §2.2 */
+const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+function assertedCredentials(assertion: string, { client_assertion_type: type }: Fields): Credentials | undefined {
+  const clientId = type === JWT_BEARER ? assertedClientId(assertion) : undefined;
+  return clientId === undefined ? undefined : { clientId, assertion };
 }
 
 /** Text in application/x-www-form-urlencoded that has only one reading: escapes are complete, and no other byte needs an escape. */
@@ -114,7 +140,7 @@ function decoded(text: string): string | undefined {
 /** Visible characters (VSCHAR). @see RFC 6749 Appendix A */
 const visible = /^[ -~]+$/;
 
-function decodedCredentials(authorization: string): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
+function decodedCredentials(authorization: string): Credentials | undefined {
   const basic = basicCredentials(authorization);
   if (!basic) return undefined;
   const clientId = decoded(basic.id);

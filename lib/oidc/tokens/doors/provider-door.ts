@@ -116,6 +116,7 @@ const lastStepsOf = (parts: OidcParts, { introspect, revoke, userinfo }: Handler
   async revocation(ctx) {
     const { client, unit, parameters } = requestOf(parts, ctx);
     await revoke({ ctx, unit, caller: client, token: parameters.token as string });
+    await unit.commit();
   },
   async userinfo(ctx) {
     const { client, accessToken, entities } = ctx.oidc;

@@ -1,0 +1,95 @@
+/** Answers of the plain door, with the status, the headers, the log lines and the commit with which oidc-provider answers the same request. */
+import type { Context } from 'koa';
+import type { Client } from 'oidc-provider';
+import { challenge } from '../../../http/header-values.js';
+import { present } from '../../../present.js';
+import type { UnitOfWork } from '../../artifacts/unit-of-work.js';
+import type { SettleFailure } from '../../clients/refusals.js';
+import type { OidcParts } from '../../context.js';
+import { commitRequest } from '../../sessions/sessions.js';
+import { type AnsweredError, answerOf } from '../../upstream/errors.js';
+
+/** Endpoints that the door answers, as oidc-provider names them. */
+export type Endpoint = 'token' | 'introspection' | 'revocation' | 'userinfo' | 'backchannel_authentication';
+
+/** A request that failed. */
+interface Failed {
+  readonly ctx: Context;
+  readonly endpoint: Endpoint;
+  /** Undefined if the request failed before its client was known. */
+  readonly client: Client | undefined;
+  readonly unit: UnitOfWork;
+}
+
+/** Each function returns true: the request is answered. */
+export interface PlainAnswers {
+  /** Sends an object as an object, as the other door does, because middleware of extensions may read it. */
+  send(ctx: Context, endpoint: Endpoint, body: object | ''): true;
+  /** Answers a request with an error, and commits the writes of the request. @see RFC 6749 §5.2 */
+  refuse(failed: Failed, error: Error): Promise<true>;
+}
+
+export interface PlainAnswersParts {
+  readonly parts: OidcParts;
+  readonly settleFailure: SettleFailure;
+}
+
+export function createAnswers({ parts: { options }, settleFailure }: PlainAnswersParts): PlainAnswers {
+  const exposed = exposedHeaders(options);
+
+  function send(ctx: Context, endpoint: Endpoint, body: object | ''): true {
+    const { res } = ctx;
+    // Node's own method, because every answer has these headers, and Koa's method reads each header twice.
+    if (endpoint !== 'backchannel_authentication') allowOrigin(ctx, exposed[endpoint]);
+    for (const [name, value] of uncached) res.setHeader(name, value);
+    if (body !== '') res.setHeader('Content-Type', 'application/json; charset=utf-8');
+    ctx.body = body;
+    return true;
+  }
+
+  return {
+    send,
+    async refuse({ ctx, endpoint, client, unit }, error) {
+      const { status, body } = answerOf(error as AnsweredError);
+      ctx.status = status;
+      challengeCaller(ctx, endpoint, error as AnsweredError, options.issuer);
+      send(ctx, endpoint, body);
+      settleFailure(ctx, error as AnsweredError, { endpoint, client: client?.clientId })();
+      if (unit.hasWrites) await commitRequest(unit);
+      return true;
+    },
+  };
+}
+
+/** Lets scripts of the request's origin, or of every origin, read the answer. */
+function allowOrigin(ctx: Context, exposed: string): void {
+  const { req, res } = ctx;
+  // Middleware of the host may have set another field.
+  if (res.hasHeader('Vary')) ctx.vary('Origin');
+  else res.setHeader('Vary', 'Origin');
+  res.setHeader('Access-Control-Allow-Origin', req.headers.origin ?? '*');
+  res.setHeader('Access-Control-Expose-Headers', exposed);
+}
+
+/** Returns the headers that scripts may read, by endpoint. @see RFC 9449 §8, helpers/initialize_app.js of oidc-provider */
+function exposedHeaders({ features: { dPoP } }: OidcParts['options']): Readonly<Record<Endpoint, string>> {
+  const always = 'WWW-Authenticate';
+  const withNonce = dPoP?.enabled !== false && dPoP?.nonceSecret ? `DPoP-Nonce,${always}` : always;
+  return { token: withNonce, userinfo: withNonce, introspection: always, revocation: always, backchannel_authentication: always };
+}
+
+/** @see RFC 6749 §5.2, RFC 6750 §3 */
+function challengeCaller(
+  ctx: Context,
+  endpoint: Endpoint,
+  { statusCode, message: error, error_description }: AnsweredError,
+  realm: string,
+): void {
+  if (statusCode !== 401 || ctx.headers.authorization === undefined) return;
+  const scheme = endpoint === 'userinfo' ? 'Bearer' : 'Basic';
+  ctx.set('WWW-Authenticate', challenge(scheme, present({ realm, error, error_description })));
+}
+
+/** @see RFC 6749 §5.1 */
+export const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
+const uncached = Object.entries(notCached);
