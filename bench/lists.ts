@@ -153,7 +153,7 @@ async function inMongo(db: Db, name: string): Promise<DirectoryStore> {
 
 async function opened(store: DirectoryStore): Promise<Filled> {
   const checked = createCheckedDirectory(store, { logger: silent, now: Date.now });
-  const caches = createCaches(checked, { logger: silent });
+  const caches = createCaches(checked, { now: Date.now, logger: silent });
   const directory = createDirectory({
     store: checked,
     caches,
@@ -171,7 +171,7 @@ async function opened(store: DirectoryStore): Promise<Filled> {
     tenant: directory.forTenant(TENANT),
     async close() {
       await directory.close();
-      caches.close();
+      await caches.close();
     },
   };
 }

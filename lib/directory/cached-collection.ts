@@ -5,7 +5,7 @@ import type { CollectionName } from '../store/records/collections.js';
 import type { PendingEvent } from '../store/records/records.js';
 import type { DirectoryContext } from './context.js';
 
-/** A collection that reads rows through the caches, and invalidates the caches at each write. */
+/** A collection that reads rows through the caches. */
 export interface CachedCollection<R extends Row> {
   get(id: string): Promise<R | undefined>;
   /** Returns the row, if the caches have it. */
@@ -37,25 +37,14 @@ export function createCachedCollection<R extends Row>(
       if (row === undefined) throw new IdpError('not_found');
       return row;
     },
-    async insert(row) {
-      const inserted = await rows.insert(row);
-      await caches.changed(name);
-      return inserted;
-    },
+    insert: (row) => rows.insert(row),
     async update(id, change) {
-      let changes = false;
-      const row = await rows.update(id, (current) => {
-        const next = change(current);
-        changes = next !== current;
-        return next;
-      });
+      const row = await rows.update(id, change);
       if (row === undefined) throw new IdpError('not_found');
-      if (changes) await caches.changed(name);
       return row;
     },
     async remove(id, event, isMeant) {
       if (!(await rows.retire(id, [event], isMeant))) throw new IdpError('not_found');
-      await caches.changed(name);
     },
   };
 }

@@ -314,7 +314,7 @@ async function unreadableRecord(
 /** Returns the collections with the readable part of a damaged row in place of the row, without caches. */
 function showing({ collections, caches }: DirectoryContext, row: DamagedRow): Pick<DirectoryContext, 'collections' | 'caches'> {
   const name = row.collection as keyof Collections;
-  const rows = withDamaged(collections[name] as unknown as CheckedCollection<Row>, row, () => caches.changed(name));
+  const rows = withDamaged(collections[name] as unknown as CheckedCollection<Row>, row);
   return {
     collections: { ...collections, [name]: rows },
     caches: {

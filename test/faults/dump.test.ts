@@ -301,8 +301,8 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
     // Outside of the counters of guesses, which count, of the leases of jobs, and of what lives for a minute, where all that took longer.
     const volatile =
       Date.now() - live.pushedAt < 50_000
-        ? /Attempts|lease|"job |"events"|"revisions"/
-        : /Attempts|lease|"job |"events"|"revisions"|PushedAuth|AuthorizationCode|ReplayDetection/;
+        ? /Attempts|lease|"job |"events"|"writes"|"probe"/
+        : /Attempts|lease|"job |"events"|"writes"|"probe"|PushedAuth|AuthorizationCode|ReplayDetection/;
     expect([...before].filter((piece) => !after.has(piece) && !volatile.test(piece))).toEqual([]);
     const { tokens, spa, jwt, ownToken, code, requestUri, pushedAt, alice, carol } = live;
     const cookieOf = (agent: Agent, name: string) => [...agent.cookies].find(([key]) => key.startsWith(`${name} `))?.[1].value ?? '';

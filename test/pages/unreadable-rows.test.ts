@@ -8,6 +8,7 @@ import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { Agent, authorizeUrl, createPkce, type Json, signIn, titleOf } from '../support/client/agent.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
+import { tellChange } from '../support/stores/told-changes.js';
 import { until } from '../support/time/until.js';
 
 type Stored = { readonly id: string; readonly version: number } & Readonly<Record<string, unknown>>;
@@ -113,9 +114,7 @@ const cached: Readonly<Record<string, readonly object[]>> = {
 test.each(Object.entries(cached))('all rows of %s cannot be read, or are gone: no page is 500', async (name, damages) => {
   const rows = await rowsOf(name).find({});
   const changed = async () => {
-    const revisions = await rowsOf('changes').get('revisions');
-    const before = (revisions?.revisions ?? {}) as Readonly<Record<string, number>>;
-    await rowsOf('changes').put({ ...revisions, id: 'revisions', revisions: { ...before, [name]: (before[name] ?? 0) + 1 } } as never);
+    await tellChange(directory, name);
     // Each node looks for changes each second.
     const started = Date.now();
     await until(() => Date.now() - started > 1_500);

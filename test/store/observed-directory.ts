@@ -12,11 +12,11 @@ export function observed(directory: DirectoryStore) {
     directory: withCollections(directory, (rows, name) =>
       name === 'changes'
         ? {
-            get: async (id) => {
+            find: async (where, page) => {
               state.looks += 1;
-              return state.isDown ? failing() : rows.get(id);
+              return state.isDown ? failing() : rows.find(where, page);
             },
-            update: async (id, change) => (state.isDown ? failing() : rows.update(id, change)),
+            insert: async (row) => (state.isDown ? failing() : rows.insert(row)),
           }
         : {
             get: async (id) => {

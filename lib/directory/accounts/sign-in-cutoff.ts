@@ -51,8 +51,8 @@ export function createSignInCutoffs({ deliveries: { enqueue, handle }, caches, r
       end = listener;
       handle(KIND, async ({ data }) => {
         const cutoff = data as unknown as SignInCutoff;
-        // Caches may hold the former tenant, if a node crashed after its write and before it invalidated them.
-        if ('tid' in cutoff) await caches.changed(collections.tenants.name);
+        // Caches may hold the former tenant, if a node crashed after its write and before it notified them.
+        if ('tid' in cutoff) await caches.changed(collections.tenants.name, cutoff.tid);
         const left = await listener(cutoff);
         if (left) (await enqueue([{ kind: KIND, data: { ...left } }])).release();
       });

@@ -81,25 +81,20 @@ export function createGroups(context: DirectoryContext, tenants: Tenants, permis
       const { id, name, permissionIds = [] } = input;
       await permissions.checkKnown(permissionIds);
       const record = newRecord(now, idFor(id), { name, permissionIds });
-      const group = await rows.insert(withEvents(record, event('GroupCreated', record.id)));
-      await caches.changed('groups');
-      return group;
+      return rows.insert(withEvents(record, event('GroupCreated', record.id)));
     },
 
     async update(id, patch, check) {
       checkInput(groupPatch, patch);
       if ((await rows.get(id)) && patch.permissionIds) await permissions.checkKnown(patch.permissionIds);
-      const group = await rows.update(id, (row) => {
+      return rows.update(id, (row) => {
         check?.(row);
         return changed(row, patched(now, row, patch), event('GroupUpdated', id));
       });
-      await caches.changed('groups');
-      return group;
     },
 
     async remove(id, check) {
       await rows.remove(id, event('GroupRemoved', id), check);
-      await caches.changed('groups');
       for (const { id: personId } of await persons.find('byGroup', [id])) {
         await persons.update(personId, (row) => {
           if (!row.user?.groupIds.includes(id)) return row;

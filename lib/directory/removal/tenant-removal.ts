@@ -117,13 +117,12 @@ class Removals implements TenantRemoval {
     const left = createdAt.getTime() + settledMs - now();
     // The node that was asked to remove the tenant may have died.
     await collections.tenants.retire(tid, []);
-    await caches.changed('tenants');
+    await caches.changed('tenants', tid);
     await this.#removeFromLists(tid);
     await each(round, ofTenant(collections.persons, tid), (person) => this.#removePerson(person));
     await each(round, ofTenant(collections.invitations, tid), ({ id }) => collections.invitations.remove(id));
     await each(round, ofTenant(collections.groups, tid), ({ id }) => collections.groups.retire(id, []));
     await each(round, ofTenant(collections.subsidiaries, tid), ({ id }) => collections.subsidiaries.retire(id, []));
-    for (const collection of ['groups', 'subsidiaries'] as const) await caches.changed(collection);
     await removeRows(tid);
     if (left > 0) return left + 1;
     await collections.removals.retire(tid, [attributedEvent(pendingEvent(now, 'TenantRemoved', tid, { AggregateId: tid }), by)]);

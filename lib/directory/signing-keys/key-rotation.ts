@@ -58,8 +58,6 @@ export interface KeyRotationOptions {
   readonly clients: Collection<Client>;
   /** Returns whether the event log has the event. */
   readonly isLogged: (eventId: string) => Promise<boolean>;
-  /** Handles a write of the signing keys, after the write. */
-  readonly changed: () => Promise<void>;
   readonly sealer: Sealer;
   /** Takes or renews the lease for making signing keys. Returns false while another node has the lease. */
   readonly lease: () => Promise<boolean>;
@@ -155,7 +153,7 @@ class Rotation implements KeyRotation {
 
   /** Returns the row. If the row is missing, one node makes it. */
   async #ring(): Promise<KeyRing> {
-    const { rows, lease, now, changed } = this.#parts;
+    const { rows, lease, now } = this.#parts;
     for (;;) {
       const row = await rows.get(RING);
       const sound = row && soundRing(row);
@@ -165,14 +163,13 @@ class Rotation implements KeyRotation {
         const keys = [...(await this.#make('active')), ...(await this.#make('next'))];
         if (sound) await rows.update(RING, (current) => (soundRing(current).keys.length > 0 ? current : { ...soundRing(current), keys }));
         else await rows.insert(newRecord(now, RING, { keys, pendingEvents: [] })).catch(IdpError.unless('conflict'));
-        await changed();
       }
     }
   }
 
   /** Returns the signing keys with an active one for each algorithm. Makes a signing key if no signing key of the algorithm can be read. */
   async #complete(row: KeyRing): Promise<KeyRing> {
-    const { rows, lease, now, changed } = this.#parts;
+    const { rows, lease, now } = this.#parts;
     for (let current = row; ; current = await this.#ring()) {
       const keys = this.#opened(current);
       const missing = algorithms.filter((alg) => !keys.some(({ key }) => key.alg === alg && key.state !== 'retiring'));
@@ -184,7 +181,6 @@ class Rotation implements KeyRotation {
           const sound = soundRing(stored);
           return { ...sound, keys: [...sound.keys, ...made], updatedAt: new Date(now()) };
         });
-        await changed();
       }
     }
   }
@@ -249,10 +245,9 @@ class Rotation implements KeyRotation {
   }
 
   async #write(change: (row: KeyRing) => KeyRing, by: Attribution = {}): Promise<void> {
-    const { rows, isLogged, changed } = this.#parts;
+    const { rows, isLogged } = this.#parts;
     const write = markedWrite(by.once, ['signingKeys', RING], isLogged);
     await updateOnce(rows, RING, (row) => attributedRow(change(soundRing(row)), row, by, write), write);
-    await changed();
   }
 }
 

@@ -8,29 +8,10 @@ import {
   TENANT_INDEX,
 } from './extension-collections.js';
 
-type Caching = Pick<Caches, 'over' | 'changed'>;
-
-/** Returns the rows. Writes notify all nodes, if the collection is cached. */
-export function telling<Members>(
-  { name, cached = false }: ExtensionCollection,
-  rows: ExtensionRows<Members>,
-  caches: Caching,
-): ExtensionRows<Members> {
-  if (!cached) return rows;
-  const announced =
-    <Given extends readonly unknown[], Result>(write: (...given: Given) => Promise<Result>) =>
-    async (...given: Given): Promise<Result> => {
-      const result = await write(...given);
-      await caches.changed(name);
-      return result;
-    };
-  return { ...rows, insert: announced(rows.insert), update: announced(rows.update), remove: announced(rows.remove) };
-}
-
 export interface CachedRowsParts<Members> {
   readonly collection: ExtensionCollection;
   readonly index?: string | undefined;
-  readonly caches: Caching;
+  readonly caches: Pick<Caches, 'over'>;
   readonly all: Pick<RowsOfAllTenants<Members>, 'get'>;
   readonly of: (tid: string) => Pick<ExtensionRows<Members>, 'findAll'>;
 }
@@ -48,7 +29,7 @@ export function createCachedRows<Members>({
 }: CachedRowsParts<Members>): CachedRows<Members> {
   const { name, cached = false } = collection;
   if (!cached) throw new TypeError(`The collection ${name} is not cached. Declare it with cached: true.`);
-  const byId = caches.over([name], (id) => all.get(id), { standsInOutage: true });
+  const byId = caches.over([name], (id) => all.get(id), { isById: true, standsInOutage: true });
   const nothing: FoundRows<Members> = { rows: [], unreadable: [] };
   const byIndex = caches.over(
     [name],

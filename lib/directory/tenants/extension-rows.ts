@@ -13,7 +13,7 @@ import { withUnknown } from '../lists/known-part.js';
 import { attributedEvent } from '../outbox/attribution.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { type IsLogged, insertOnce, type MarkedWrite, markedWrite, updateOnce } from '../outbox/write-once.js';
-import { createCachedRows, telling } from './cached-rows.js';
+import { createCachedRows } from './cached-rows.js';
 import {
   type CachedRows,
   checkIndex,
@@ -87,7 +87,7 @@ function checkedMembers(collection: ExtensionCollection, given: object): object 
 export interface ExtensionDataParts {
   readonly store: CheckedDirectory;
   readonly collections: readonly ExtensionCollection[];
-  readonly caches: Pick<Caches, 'over' | 'changed'>;
+  readonly caches: Pick<Caches, 'over' | 'watch'>;
   /** Types of events that extensions declare. */
   readonly events: ReadonlySet<string>;
   /** Returns the time that all nodes share, in milliseconds since the epoch. */
@@ -103,6 +103,8 @@ interface Shared extends ExtensionDataParts {
 
 export function createExtensionData(parts: ExtensionDataParts): ExtensionData {
   const { store, collections, caches } = parts;
+  // Other nodes may cache the rows, even if this node does not.
+  for (const { name, cached } of collections) if (cached) caches.watch(name, () => {});
   const shared: Shared = {
     ...parts,
     declared: new Map(collections.map((collection) => [collection.name, collection])),
@@ -208,7 +210,7 @@ function rowsOfTenant<Schema extends TObject>(
     remove: (id: string, events?: readonly RowEvent[]) => remove(own, id, events),
     redact: (id: string, eventIds: readonly string[], members: readonly string[]) => redact(own, id, eventIds, members),
   };
-  return telling(collection, rows as unknown as ExtensionRows<Static<Schema>>, shared.caches);
+  return rows as unknown as ExtensionRows<Static<Schema>>;
 }
 
 interface InsertOptions {
@@ -381,6 +383,5 @@ async function removeTenant(shared: Shared, tid: string): Promise<void> {
         else await rows.remove(row.id);
       if (page.length < PAGE) break;
     }
-    if (collection.cached) await shared.caches.changed(collection.name);
   }
 }

@@ -37,11 +37,10 @@ export interface Subsidiaries {
 }
 
 export function createSubsidiaries(context: DirectoryContext, tenants: Tenants, tid: string): Subsidiaries {
-  const { collections, caches, now } = context;
+  const { collections, now } = context;
   const rows = createTenantScope(collections.subsidiaries, specs.subsidiaries, tid);
   const event = (type: 'SubsidiaryCreated' | 'SubsidiaryUpdated' | 'SubsidiaryRemoved', id: string) =>
     pendingEvent(now, type, tid, { AggregateId: id });
-  const written = (): Promise<void> => caches.changed('subsidiaries');
   return {
     get: rows.get,
     find: (page) => rows.find('byTenant', [], page),
@@ -58,24 +57,17 @@ export function createSubsidiaries(context: DirectoryContext, tenants: Tenants, 
       await tenants.require(tid);
       const { id, ...given } = input;
       const record = newRecord(now, idFor(id), defined(given));
-      const subsidiary = await rows.insert(withEvents(record, event('SubsidiaryCreated', record.id)));
-      await written();
-      return subsidiary;
+      return rows.insert(withEvents(record, event('SubsidiaryCreated', record.id)));
     },
 
     async update(id, patch, check) {
       checkInput(subsidiaryPatch, patch);
-      const subsidiary = await rows.update(id, (row) => {
+      return rows.update(id, (row) => {
         check?.(row);
         return changed(row, patched(now, row, patch), event('SubsidiaryUpdated', id));
       });
-      await written();
-      return subsidiary;
     },
 
-    async remove(id) {
-      await rows.remove(id, event('SubsidiaryRemoved', id));
-      await written();
-    },
+    remove: (id) => rows.remove(id, event('SubsidiaryRemoved', id)),
   };
 }

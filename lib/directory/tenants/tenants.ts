@@ -51,7 +51,7 @@ export interface Tenants {
 }
 
 export function createTenants(context: DirectoryContext): Tenants {
-  const { collections, caches, withCutoff, means, by, now } = context;
+  const { collections, withCutoff, means, by, now } = context;
   const rows = createCachedCollection('tenants', collections.tenants, context);
   const update = (tid: string, change: (row: Tenant) => Tenant) =>
     rows.update(tid, (row) => changed(row, change(row), pendingEvent(now, 'TenantUpdated', tid, { AggregateId: tid })));
@@ -102,7 +102,6 @@ export function createTenants(context: DirectoryContext): Tenants {
       const removal = await collections.removals.insert(newRecord(now, tid, { by })).catch(IdpError.unless('conflict'));
       if (removal === undefined) throw new IdpError('not_found');
       await collections.tenants.retire(tid, []);
-      await caches.changed('tenants');
     },
     async update(tid, patch, check) {
       checkInput(tenantPatch, patch);

@@ -95,12 +95,11 @@ export function openProtocol(settings: Settings, stores: OpenStores, { directory
 }
 
 function createRotation({ options, logger }: Settings, stores: OpenStores): KeyRotation {
-  const { store, caches, sealer, now, lease } = stores;
+  const { store, sealer, now, lease } = stores;
   return createKeyRotation({
     rows: store.collection('signingKeys'),
     clients: store.collection('clients'),
     isLogged: (id) => store.collection('events').has({ byEvent: [id] }),
-    changed: () => caches.changed('signingKeys'),
     sealer,
     lease: () => lease('signing keys'),
     policy: options.keys.rotation,

@@ -58,8 +58,9 @@ export async function openStores({ options, extensions, logger }: Settings): Pro
   if (options.production) logOneProcess(options, logger);
   const directory = options.keys.encryption ? durable : await withOwnKeys(durable);
   const store = createCheckedDirectory(directory, { logger, now, wrongPathOfExtension: extensionRowChecks(extensions) });
-  const caches = createCaches(store, { logger });
   const node = randomUUID();
+  const lease: OpenStores['lease'] = (work, holder = node, ms = LEASE_MS) => artifacts.lease(work, holder, ms);
+  const caches = createCaches(store, { now, lease: (ms) => lease('change feed', node, ms), logger });
   const closing = createClosing();
   closing.add(() => caches.close());
   return {
@@ -70,7 +71,7 @@ export async function openStores({ options, extensions, logger }: Settings): Pro
     sealer: createSealer(options.keys.encryption ?? [throwawaySecret()]),
     cookieKeys: options.cookies.keys ?? [throwawaySecret()],
     node,
-    lease: (work, holder = node, ms = LEASE_MS) => artifacts.lease(work, holder, ms),
+    lease,
     closing,
   };
 }

@@ -1,62 +1,104 @@
-/** Bounded caches of durable records, which the change feed clears when records change. */
+/** Bounded caches of durable records. The change feed makes them forget records that change. */
+
+import type { Lease } from '../../background/tenure.js';
 import type { Logger } from '../../logger.js';
 import type { Row } from '../directory-store.js';
 import type { CheckedDirectory } from '../records/checked-directory.js';
+import { collections } from '../records/collections.js';
 import { createChangeFeed } from './changes.js';
 import { createReadThrough, type ReadThrough, type ReadThroughOptions } from './read-through.js';
 
 export interface CachesOptions {
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
+  /** The lease of the removal of old entries of the change feed. @default every node removes them */
+  readonly lease?: Lease;
   /** Milliseconds between two looks at what other nodes changed. Default: 1000. */
   readonly pollInterval?: number;
   /** Milliseconds after which a value is loaded again, change or not. Default: 60 000. */
   readonly ttl?: number;
   /** Values kept, for each cache. Default: 10 000. */
   readonly max?: number;
-  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
 /** A cache for readers. All callers share the values, so no caller may change one. */
 export type Cached<V> = Pick<ReadThrough<V>, 'get' | 'peek'>;
 
+/** Handles writes of rows of a collection. @param ids of the rows; undefined if any row may have been written */
+export type ChangeListener = (ids: readonly string[] | undefined) => void;
+
+export interface OverOptions extends Pick<ReadThroughOptions, 'standsInOutage'> {
+  /**
+   * Whether each key is the id of the one row that its value is made of. A change then makes the cache forget the values of the changed rows
+   * alone. @default false: a change clears the cache
+   */
+  readonly isById?: boolean;
+}
+
 export interface Caches {
   /** Returns the rows of a collection by id. All callers get the same cache. */
   rows<R extends Row>(collection: string): Cached<R>;
-  /** Creates a cache of the values of `load`. A change of one of the collections clears the cache, so `load` may read no others. */
-  over<V extends object>(
-    collections: readonly string[],
-    load: (key: string) => Promise<V | undefined>,
-    options?: Pick<ReadThroughOptions, 'standsInOutage'>,
-  ): Cached<V>;
-  /** Calls the listener when rows of a collection were written, on this node or another. */
-  watch(collection: string, listener: () => void): void;
+  /** Creates a cache of the values of `load`, which may read no other collections. */
+  over<V extends object>(collections: readonly string[], load: (key: string) => Promise<V | undefined>, options?: OverOptions): Cached<V>;
+  /** Calls the listener when rows of a collection were written, on this node or another. Writes of watched collections are told to all nodes. */
+  watch(collection: string, listener: ChangeListener): void;
   /**
-   * Clears the caches of a collection: on this node immediately, on other nodes within the poll interval, or once the store can be reached
-   * again. Call the method after each write to the collection. The returned promise never rejects.
+   * Makes the caches of all nodes forget a row: on this node immediately, on other nodes within the poll interval, or once the store can be
+   * reached again. Each write of a watched collection does so, so this method is for a write that a node may have made before it died. The
+   * returned promise never rejects.
    */
-  changed(collection: string): Promise<void>;
+  changed(collection: string, id: string): Promise<void>;
   /** Stops looking for changes. */
-  close(): void;
+  close(): Promise<void>;
 }
+
+/**
+ * Collections whose rows are not answered from a cache while the store is unavailable, because a row decides whether a user may continue.
+ */
+const unansweredInOutage: ReadonlySet<string> = new Set([collections.persons.name]);
 
 /** @param directory with the cached collections and `changes` opened. */
 export function createCaches(
   directory: CheckedDirectory,
-  { pollInterval = 1000, ttl = 60_000, max = 10_000, logger }: CachesOptions,
+  { now, lease, pollInterval = 1000, ttl = 60_000, max = 10_000, logger }: CachesOptions,
 ): Caches {
-  const dependants = new Map<string, (() => void)[]>();
+  const dependants = new Map<string, ChangeListener[]>();
   const byId = new Map<string, ReadThrough<object>>();
 
-  const watch = (collection: string, listener: () => void): void => {
+  const feed = createChangeFeed(directory, {
+    now,
+    lease,
+    pollInterval,
+    logger,
+    onChange: (collection, ids) => {
+      for (const listener of dependants.get(collection) ?? []) listener(ids);
+    },
+    onGap: () => {
+      for (const listeners of dependants.values()) for (const listener of listeners) listener(undefined);
+    },
+  });
+
+  directory.onWrite(({ collection, id, isUnknown }) => {
+    if (!dependants.has(collection)) return undefined;
+    return isUnknown ? feed.mayHaveChanged(collection, id) : feed.changed(collection, id);
+  });
+
+  const watch = (collection: string, listener: ChangeListener): void => {
     dependants.set(collection, [...(dependants.get(collection) ?? []), listener]);
   };
 
   const over = <V extends object>(
-    collections: readonly string[],
+    sources: readonly string[],
     load: (key: string) => Promise<V | undefined>,
-    given?: Pick<ReadThroughOptions, 'standsInOutage'>,
+    { isById = false, ...given }: OverOptions & Pick<ReadThroughOptions, 'isUnansweredInOutage'> = {},
   ): ReadThrough<V> => {
-    const cache = createReadThrough(load, { max, ttl, ...given });
-    for (const collection of collections) watch(collection, () => cache.clear());
+    const cache = createReadThrough(load, { max, ttl, currency: feed, ...given });
+    const forget: ChangeListener = (ids) => {
+      if (isById && ids) for (const id of ids) cache.forget(id);
+      else cache.clear();
+    };
+    for (const collection of sources) watch(collection, forget);
     return cache;
   };
 
@@ -64,22 +106,13 @@ export function createCaches(
     const existing = byId.get(collection);
     if (existing !== undefined) return existing as ReadThrough<R>;
     const source = directory.collection<R>(collection);
-    const cache = over([collection], (id) => source.get(id));
+    const cache = over([collection], (id) => source.get(id), {
+      isById: true,
+      isUnansweredInOutage: unansweredInOutage.has(collection),
+    });
     byId.set(collection, cache);
     return cache;
   };
 
-  const { changed, mayHaveChanged, close } = createChangeFeed(directory, {
-    pollInterval,
-    logger,
-    onChange: (collection) => {
-      for (const listener of dependants.get(collection) ?? []) listener();
-    },
-  });
-
-  directory.onUncertain((collection) => {
-    if (dependants.has(collection)) mayHaveChanged(collection);
-  });
-
-  return { rows, over, watch, changed, close };
+  return { rows, over, watch, changed: feed.changed, close: feed.close };
 }

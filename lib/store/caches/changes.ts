@@ -1,47 +1,68 @@
 /**
- * Caches: each node keeps the rows that it has read until a node writes their collection.
+ * Caches: each node keeps the rows that it has read until a node writes them.
  *
- * `changes` is the change feed. One row counts the writes to each collection, and every node reads that row each second. `cache` keeps
- * values by key, and `read-through` fills a cache from a collection.
+ * `changes` is the change feed: a log of writes that every node reads each second. `change-notices` adds the writes of this node to the log,
+ * and `change-log` reads the log and removes old entries. `cache` keeps values by key, and `read-through` fills a cache from a collection.
  */
+
+import { type Rounds, rounds } from '../../background/rounds.js';
+import type { Lease } from '../../background/tenure.js';
 import { isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
-import { nodeTime } from '../../times/node-time.js';
-import type { CheckedCollection, CheckedDirectory } from '../records/checked-directory.js';
+import type { CheckedDirectory } from '../records/checked-directory.js';
 import { collections } from '../records/collections.js';
 import type { ChangeRecord } from '../records/records.js';
+import { ChangeReader, removeOldChanges } from './change-log.js';
+import { ChangeNotices } from './change-notices.js';
+import type { Currency } from './read-through.js';
 
-const ROW_ID = 'revisions';
-
-type Revisions = ChangeRecord['revisions'];
+/** Milliseconds after its last look for which a node is current, but at least two intervals. */
+const CURRENT_MS = 2_000;
+/** Milliseconds between two removals of old entries. */
+const REMOVAL_MS = 30_000;
 
 export interface ChangeFeedOptions {
-  /** Milliseconds between two reads of the counts. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
+  /** The lease of the removal of old entries. @default every node removes them */
+  readonly lease: Lease | undefined;
+  /** Milliseconds between two looks at the log. */
   readonly pollInterval: number;
-  /** Handles a change of a collection, on this node or another. */
-  readonly onChange: (collection: string) => void;
-  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  /** Handles a write of rows of a collection, on this node or another. @param ids undefined if any row may have been written */
+  readonly onChange: (collection: string, ids: readonly string[] | undefined) => void;
+  /** Handles a gap: any row of any collection may have been written. */
+  readonly onGap: () => void;
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
-export interface ChangeFeed {
+export interface ChangeFeed extends Currency {
   /**
-   * Notifies this node immediately, and the other nodes at their next read of the counts, that rows of a collection were written. Call the
-   * method after the write. The returned promise never rejects, because the write is done. While the store is unavailable, the notice to the
-   * other nodes waits.
+   * Notifies this node immediately, and the other nodes at their next look, that a row was written. Call the method after the write. The
+   * returned promise never rejects, because the write is done. While the store is unavailable, the notice to the other nodes waits.
    */
-  changed(collection: string): Promise<void>;
+  readonly changed: (collection: string, id: string) => Promise<void>;
   /**
-   * Announces a write of unknown outcome, which the store may still make. Notifies this node immediately, and all nodes at their next read of the counts.
+   * Announces a write of unknown outcome, which the store may still make. Notifies this node immediately. All nodes are notified at the next
+   * look, and again when the store cannot make the write any more.
    */
-  mayHaveChanged(collection: string): void;
-  close(): void;
+  readonly mayHaveChanged: (collection: string, id: string) => undefined;
+  readonly close: () => Promise<void>;
 }
 
 /** @param directory with {@link collections.changes} opened. */
-export function createChangeFeed(directory: CheckedDirectory, { pollInterval, onChange, logger }: ChangeFeedOptions): ChangeFeed {
+export function createChangeFeed(directory: CheckedDirectory, options: ChangeFeedOptions): ChangeFeed {
+  const { now, lease, pollInterval, onChange, onGap, logger } = options;
   const rows = directory.collection<ChangeRecord>(collections.changes.name);
-  const untold = new Set<string>();
-  let seen: Revisions = {};
+  const reader = new ChangeReader({
+    rows,
+    now,
+    onEntry: ({ writes }) => {
+      for (const { collection, ids } of writes) onChange(collection, ids);
+    },
+    onGap,
+  });
+  const notices = new ChangeNotices({ rows, now, onEntry: (id) => reader.skip(id) });
+  const currentMs = Math.max(CURRENT_MS, 2 * pollInterval);
   let isLooking = false;
   let isDown = false;
 
@@ -52,27 +73,15 @@ export function createChangeFeed(directory: CheckedDirectory, { pollInterval, on
       isDown = false;
     } catch (error) {
       if (isToldAlready(error)) return;
-      if (!isDown) logger.warn({ err: error }, 'the change feed is unavailable, so nodes see changes of other nodes late');
+      if (!isDown) logger.warn({ err: error }, 'the change feed is unavailable, so this node reads records from the store');
       isDown = true;
     }
   };
 
-  const tell = async (collection: string): Promise<void> => {
-    untold.delete(collection);
-    try {
-      await bump(rows, collection);
-    } catch (error) {
-      untold.add(collection);
-      throw error;
-    }
-  };
-
   const look = async (): Promise<void> => {
-    for (const collection of [...untold]) await tell(collection);
-    const revisions = (await rows.get(ROW_ID))?.revisions ?? {};
-    const moved = Object.keys({ ...seen, ...revisions }).filter((name) => seen[name] !== revisions[name]);
-    seen = revisions;
-    for (const name of moved) onChange(name);
+    await reader.look();
+    for (const { collection, ids } of notices.takeUnknown()) onChange(collection, ids);
+    await notices.send();
   };
 
   const timer = setInterval(async () => {
@@ -81,25 +90,39 @@ export function createChangeFeed(directory: CheckedDirectory, { pollInterval, on
     await attempt(look);
     isLooking = false;
   }, pollInterval).unref();
+  const removal = removalOf(directory, { now, lease, logger });
+  removal.start();
 
   return {
-    async changed(collection) {
-      onChange(collection);
-      await attempt(() => tell(collection));
+    isCurrent: () => performance.now() - reader.lookedAt <= currentMs,
+    async changed(collection, id) {
+      onChange(collection, [id]);
+      notices.add(collection, id);
+      await attempt(() => notices.send());
     },
-    mayHaveChanged(collection) {
-      onChange(collection);
-      untold.add(collection);
+    mayHaveChanged(collection, id) {
+      onChange(collection, [id]);
+      notices.addUnknown(collection, id);
     },
-    close: () => clearInterval(timer),
+    close() {
+      clearInterval(timer);
+      return removal.close();
+    },
   };
 }
 
-async function bump(rows: CheckedCollection<ChangeRecord>, collection: string): Promise<void> {
-  await rows.upsert(ROW_ID, (row, isUnreadable) => {
-    // The counts may restart, because other nodes clear the cache of every collection whose count differs.
-    if (isUnreadable) return { id: ROW_ID, revisions: { [collection]: nodeTime() } };
-    const revisions = row?.revisions ?? {};
-    return { ...row, id: ROW_ID, revisions: { ...revisions, [collection]: (revisions[collection] ?? 0) + 1 } };
+function removalOf(directory: CheckedDirectory, { now, lease, logger }: Pick<ChangeFeedOptions, 'now' | 'lease' | 'logger'>): Rounds {
+  const rows = directory.collection<ChangeRecord>(collections.changes.name);
+  return rounds({
+    name: 'change feed',
+    every: REMOVAL_MS,
+    first: REMOVAL_MS,
+    ...(lease && { lease }),
+    async run({ signal }) {
+      await removeOldChanges({ find: rows.withUnreadable().find, remove: rows.remove }, now(), signal);
+      return undefined;
+    },
+    logger,
+    messages: { round: 'the service could not remove old entries of the change feed, and retries' },
   });
 }

@@ -7,14 +7,23 @@ const ABSENT_TTL_MS = 1000;
 const MAX_ABSENT = 1000;
 /** Characters of the longest absent key that is remembered, so that made-up names do not fill the memory. */
 const MAX_ABSENT_NAME = 256;
+/** Milliseconds after a failed load in which an outage is assumed, so that not each read waits for a store that hangs. */
+const AWAY_MS = 1000;
 
 export interface ReadThrough<V> {
   /** Returns the value of a key, loaded where the cache does not have it; undefined when there is none. Concurrent calls share one load. */
   get(key: string): Promise<V | undefined>;
   /** Returns the value if the cache has it. Some callers run at every request, where a promise would cost more than the look-up. */
   peek(key: string): V | undefined;
-  /** Clears the cache. A load that is under way answers its callers, and its value is not kept. */
+  /** Forgets the value of a key. A load of the key that is under way answers its callers, and its value is not kept. */
+  forget(key: string): void;
+  /** Forgets all values, as {@link ReadThrough.forget} does. */
   clear(): void;
+}
+
+/** Whether this node knows what other nodes have changed. */
+export interface Currency {
+  isCurrent(): boolean;
 }
 
 export interface ReadThroughOptions {
@@ -22,63 +31,108 @@ export interface ReadThroughOptions {
   readonly max: number;
   /** Milliseconds that a value is kept. */
   readonly ttl: number;
+  /**
+   * While this node is not current, the cache loads each value again. Only if the load throws that a store is unavailable, the cache returns
+   * its own value.
+   */
+  readonly currency: Currency;
   /** Whether an expired value, or an expired absence, is still returned while `load` throws that a store is unavailable. @default false */
   readonly standsInOutage?: boolean;
+  /** Whether even a value that has not expired is not returned if this node is not current and `load` throws. @default false */
+  readonly isUnansweredInOutage?: boolean;
 }
 
 /** @param load returns the value of a key. Errors of `load` are thrown to the caller and not kept. */
-export function createReadThrough<V extends object>(
+export const createReadThrough = <V extends object>(
   load: (key: string) => Promise<V | undefined>,
-  { max, ttl, standsInOutage = false }: ReadThroughOptions,
-): ReadThrough<V> {
-  const values = createBounded<V>({ max, ttl });
-  const last = standsInOutage ? createBounded<V>({ max }) : undefined;
-  const absent = createBounded<true>({ max: MAX_ABSENT, ttl: ABSENT_TTL_MS });
-  const lastAbsent = standsInOutage ? createBounded<true>({ max: MAX_ABSENT }) : undefined;
-  const loads = new Map<string, Promise<V | undefined>>();
+  options: ReadThroughOptions,
+): ReadThrough<V> => new Cache(load, options);
 
-  const keep = (key: string, value: V | undefined): void => {
-    if (value !== undefined) {
-      values.set(key, value);
-      last?.set(key, value);
-      lastAbsent?.delete(key);
-      return;
-    }
-    last?.delete(key);
-    if (key.length > MAX_ABSENT_NAME) return;
-    absent.set(key, true);
-    lastAbsent?.set(key, true);
+class Cache<V extends object> implements ReadThrough<V> {
+  readonly #load: (key: string) => Promise<V | undefined>;
+  readonly #currency: Currency;
+  readonly #isUnansweredInOutage: boolean;
+  readonly #values;
+  readonly #last;
+  readonly #absent;
+  readonly #lastAbsent;
+  readonly #loads = new Map<string, Promise<V | undefined>>();
+  #awayUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    load: (key: string) => Promise<V | undefined>,
+    { max, ttl, currency, standsInOutage = false, isUnansweredInOutage = false }: ReadThroughOptions,
+  ) {
+    this.#load = load;
+    this.#currency = currency;
+    this.#isUnansweredInOutage = isUnansweredInOutage;
+    this.#values = createBounded<V>({ max, ttl });
+    this.#last = standsInOutage ? createBounded<V>({ max }) : undefined;
+    this.#absent = createBounded<true>({ max: MAX_ABSENT, ttl: ABSENT_TTL_MS });
+    this.#lastAbsent = standsInOutage ? createBounded<true>({ max: MAX_ABSENT }) : undefined;
+  }
+
+  // The methods are arrows, because callers take them out of the cache.
+  get = async (key: string): Promise<V | undefined> => {
+    const load = () => this.#loads.get(key) ?? this.#loadOnce(key);
+    if (!this.#answers()) return load();
+    return this.#values.get(key) ?? (this.#absent.has(key) ? undefined : load());
   };
 
-  const loadOnce = async (key: string): Promise<V | undefined> => {
-    const loading = load(key);
-    loads.set(key, loading);
+  peek = (key: string): V | undefined => (this.#answers() ? this.#values.get(key) : undefined);
+
+  forget = (key: string): void => {
+    this.#values.delete(key);
+    this.#last?.delete(key);
+    this.#absent.delete(key);
+    this.#lastAbsent?.delete(key);
+    // A load under way began before the change, so its value may be outdated and is not kept.
+    this.#loads.delete(key);
+  };
+
+  clear = (): void => {
+    this.#values.clear();
+    this.#last?.clear();
+    this.#absent.clear();
+    this.#lastAbsent?.clear();
+    this.#loads.clear();
+  };
+
+  #answers(): boolean {
+    return this.#currency.isCurrent() || (!this.#isUnansweredInOutage && this.#awayUntil > performance.now());
+  }
+
+  async #loadOnce(key: string): Promise<V | undefined> {
+    const loading = this.#load(key);
+    this.#loads.set(key, loading);
     try {
       const value = await loading;
-      if (loads.get(key) === loading) keep(key, value);
+      if (this.#loads.get(key) === loading) this.#keep(key, value);
       return value;
     } catch (error) {
-      const before = error instanceof UnavailableError ? last?.get(key) : undefined;
-      const wasAbsent = error instanceof UnavailableError && lastAbsent?.has(key) === true;
-      if (before === undefined && !wasAbsent) throw error;
+      if (!(error instanceof UnavailableError)) throw error;
+      this.#awayUntil = performance.now() + AWAY_MS;
+      const before = this.#last?.get(key) ?? (this.#isUnansweredInOutage ? undefined : this.#values.get(key));
+      if (before === undefined && this.#lastAbsent?.has(key) !== true) throw error;
       return before;
     } finally {
-      if (loads.get(key) === loading) loads.delete(key);
+      if (this.#loads.get(key) === loading) this.#loads.delete(key);
     }
-  };
+  }
 
-  return {
-    async get(key) {
-      return values.get(key) ?? (absent.has(key) ? undefined : (loads.get(key) ?? loadOnce(key)));
-    },
-    peek: (key) => values.get(key),
-    clear() {
-      values.clear();
-      last?.clear();
-      absent.clear();
-      lastAbsent?.clear();
-      // A load under way began before the change, so its value may be outdated and is not kept.
-      loads.clear();
-    },
-  };
+  #keep(key: string, value: V | undefined): void {
+    this.#awayUntil = Number.NEGATIVE_INFINITY;
+    if (value !== undefined) {
+      this.#values.set(key, value);
+      this.#last?.set(key, value);
+      this.#absent.delete(key);
+      this.#lastAbsent?.delete(key);
+      return;
+    }
+    this.#values.delete(key);
+    this.#last?.delete(key);
+    if (key.length > MAX_ABSENT_NAME) return;
+    this.#absent.set(key, true);
+    this.#lastAbsent?.set(key, true);
+  }
 }

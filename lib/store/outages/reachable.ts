@@ -8,7 +8,7 @@ import { hashedKey } from '../artifact-key.js';
 import type { ArtifactStore } from '../artifact-store.js';
 import type { Collection, DirectoryStore, Row } from '../directory-store.js';
 import { collections } from '../records/collections.js';
-import type { ChangeRecord } from '../records/records.js';
+import type { UpkeepRecord } from '../records/records.js';
 import type { CallTimeouts } from './call-timeouts.js';
 import { createOutage, type Outage } from './outages.js';
 import { createWriteProbe, ReadOnlyError } from './write-probe.js';
@@ -43,7 +43,7 @@ export function createReachableDirectory(store: DirectoryStore, callTimeouts: Ca
   const { name, ephemeral } = store;
   const outage = createOutage(`directory (${name})`, () => health(), logger);
   const reach = reachOf(store, callTimeouts, outage);
-  const write = () => store.collection<ChangeRecord>(collections.changes.name).put({ id: 'probe', revisions: {} });
+  const write = () => store.collection<UpkeepRecord>(collections.upkeep.name).put({ id: 'probe', done: 0 });
   const { opened, health } = healthOf('directory', store, write, reach, outage);
   return {
     name,

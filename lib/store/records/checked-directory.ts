@@ -46,11 +46,10 @@ export interface CheckedDirectory extends DirectoryStore {
    */
   onWork(listener: (collection: string) => void): void;
   /**
-   * Calls the listener with the collection of each write after which the content of a row is unknown. A write that failed with
-   * `store_unavailable` may have reached the store. After a write that failed with `record_unreadable`, a cache may still have the row as
-   * it was when it was readable.
+   * Calls the listener after each write of this node, except a write of events alone. The write is answered when the returned promise
+   * resolves.
    */
-  onUncertain(listener: (collection: string) => void): void;
+  onWrite(listener: WriteListener): void;
   /** Returns the rows that their last read left out. Some of these rows are read again, because an operator may have repaired them. */
   problems(): Promise<readonly UnreadableRow[]>;
   /** Reads rows that another node found unreadable, and that {@link problems} does not name yet. */
@@ -66,6 +65,19 @@ export interface CheckedDirectoryParts
 
 type Listener = (collection: string) => void;
 
+export interface Write {
+  readonly collection: string;
+  readonly id: string;
+  /**
+   * Whether the content of the row is unknown. A write that failed with `store_unavailable` may have reached the store. After a write that
+   * failed with `record_unreadable`, a cache may still have the row as it was when it was readable.
+   */
+  readonly isUnknown: boolean;
+}
+
+/** Handles a write. The returned promise must not reject. */
+export type WriteListener = (write: Write) => Promise<void> | undefined;
+
 /** A collection, with the parts that the checks of all collections share. */
 interface Scope<R extends Row> {
   readonly name: string;
@@ -75,7 +87,7 @@ interface Scope<R extends Row> {
   readonly rows: Collection<R>;
   readonly unreadable: UnreadableRows;
   readonly workListeners: readonly Listener[];
-  readonly uncertainListeners: readonly Listener[];
+  readonly writeListeners: readonly WriteListener[];
   readonly now: () => number;
 }
 
@@ -85,7 +97,7 @@ export function createCheckedDirectory(
 ): CheckedDirectory {
   const unreadable = new UnreadableRows({ store, logger, wrongPathOfExtension });
   const workListeners: Listener[] = [];
-  const uncertainListeners: Listener[] = [];
+  const writeListeners: WriteListener[] = [];
   return {
     name: store.name,
     ephemeral: store.ephemeral,
@@ -93,12 +105,12 @@ export function createCheckedDirectory(
     collection<R extends Row>(name: string) {
       const all = store.collection<R>(name);
       const rows = leavesRemainders(name) ? withoutRemoved(all) : all;
-      return checkedCollection({ name, all, rows, unreadable, workListeners, uncertainListeners, now });
+      return checkedCollection({ name, all, rows, unreadable, workListeners, writeListeners, now });
     },
     health: () => store.health(),
     close: () => store.close(),
     onWork: (listener) => void workListeners.push(listener),
-    onUncertain: (listener) => void uncertainListeners.push(listener),
+    onWrite: (listener) => void writeListeners.push(listener),
     recall: (rows) => unreadable.recall(rows),
     problems: () => unreadable.recheck(),
   };
@@ -172,11 +184,26 @@ function writable<R extends Row>({ name, unreadable }: Scope<R>, given: Unsaved<
   throw new IdpError('invalid_record', { path, expected: 'a value that can be stored' });
 }
 
-/** Remembers a written row as sound, and notifies listeners if the row leaves background work. */
-function written<R extends Row>(scope: Scope<R>, row: R): R {
+/** Remembers a written row as sound, and notifies listeners. @param isTold false if the row is as it was, except for its events */
+async function written<R extends Row>(scope: Scope<R>, row: R, isTold = true): Promise<R> {
   scope.unreadable.acceptWritten(scope.name, row);
   if (isOutboxed(row) || scope.name === 'removals') notifyOfWork(scope);
+  if (isTold) await notifyOfWrite(scope, row.id);
   return row;
+}
+
+/** Members that the dispatcher of events writes, and members that each write changes. */
+const ofEvents: ReadonlySet<string> = new Set(['pendingEvents', 'outbox', 'version']);
+
+/**
+ * Returns whether the rows differ in their events alone, which no cache shows. A write of the dispatcher is such a write, and so is an event
+ * that changes no record.
+ */
+function isOfEventsAlone(before: object, after: object): boolean {
+  const [one, other] = [before, after] as Readonly<Record<string, unknown>>[];
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  for (const name of names) if (!ofEvents.has(name) && one?.[name] !== other?.[name]) return false;
+  return true;
 }
 
 const isOutboxed = (row: object | undefined): boolean => (row as Partial<Outboxed> | undefined)?.outbox !== undefined;
@@ -185,42 +212,50 @@ function notifyOfWork<R extends Row>({ name, workListeners }: Scope<R>): void {
   for (const listener of workListeners) listener(name);
 }
 
+async function notifyOfWrite<R extends Row>({ name, writeListeners }: Scope<R>, id: string, isUnknown = false): Promise<void> {
+  for (const listener of writeListeners) await listener({ collection: name, id, isUnknown });
+}
+
 /**
  * Returns a handler that throws the error of a write. If the content of the row is unknown after the error, the handler first notifies the
  * listeners.
  */
 const rethrown =
-  <R extends Row>({ name, uncertainListeners }: Scope<R>) =>
-  (error: unknown): never => {
-    if (IdpError.is(error, 'store_unavailable', 'record_unreadable')) for (const listener of uncertainListeners) listener(name);
+  <R extends Row>(scope: Scope<R>, id: string) =>
+  async (error: unknown): Promise<never> => {
+    if (IdpError.is(error, 'store_unavailable', 'record_unreadable')) await notifyOfWrite(scope, id, true);
     throw error;
   };
 
 async function insert<R extends Row>(scope: Scope<R>, row: Unsaved<R>): Promise<R> {
-  return written(scope, await scope.rows.insert(writable(scope, row)).catch(rethrown(scope)));
+  return written(scope, await scope.rows.insert(writable(scope, row)).catch(rethrown(scope, row.id)));
 }
 
 async function put<R extends Row>(scope: Scope<R>, row: Unsaved<R>): Promise<R> {
-  return written(scope, await scope.rows.put(writable(scope, row)).catch(rethrown(scope)));
+  return written(scope, await scope.rows.put(writable(scope, row)).catch(rethrown(scope, row.id)));
 }
 
 async function update<R extends Row>(scope: Scope<R>, id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
   const { name, unreadable } = scope;
-  const after = await updateAny(scope, id, (row) => {
+  return updateAny(scope, id, (row) => {
     if (!unreadable.isSound(name, row)) throw new IdpError('record_unreadable', { collection: name, id });
     return change(row);
   });
-  return after && written(scope, after);
 }
 
 /** Updates a row, readable or not. */
 async function updateAny<R extends Row>(scope: Scope<R>, id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
   checkTexts([id]);
-  const after = scope.rows.update(id, (row) => {
-    const next = change(row);
-    return next === row ? row : writable(scope, next);
+  let isWritten = false;
+  let isTold = false;
+  const updating = scope.rows.update(id, (current) => {
+    const next = change(current);
+    isWritten = next !== current;
+    isTold = isWritten && !isOfEventsAlone(current, next);
+    return isWritten ? writable(scope, next) : current;
   });
-  return after.catch(rethrown(scope));
+  const row = await updating.catch(rethrown(scope, id));
+  return row && (isWritten || scope.unreadable.isSound(scope.name, row)) ? written(scope, row, isTold) : row;
 }
 
 async function upsert<R extends Row>(scope: Scope<R>, id: string, change: Parameters<CheckedCollection<R>['upsert']>[1]): Promise<R> {
@@ -237,7 +272,9 @@ async function upsert<R extends Row>(scope: Scope<R>, id: string, change: Parame
 async function remove<R extends Row>(scope: Scope<R>, id: string, version?: number): Promise<boolean> {
   checkTexts([id]);
   scope.unreadable.forget(scope.name, id);
-  return scope.rows.remove(id, version).catch(rethrown(scope));
+  const wasThere = await scope.rows.remove(id, version).catch(rethrown(scope, id));
+  if (wasThere) await notifyOfWrite(scope, id);
+  return wasThere;
 }
 
 async function retire<R extends Row>(
@@ -254,16 +291,25 @@ async function retire<R extends Row>(
     const earlier = unreadable.isSound(name, row) ? ((row as Partial<RemovedRow>).pendingEvents ?? []) : [];
     return isThere ? (remainderOf(id, [...earlier, ...events], new Date(now())) as unknown as Unsaved<R>) : row;
   });
-  await removal.catch(rethrown(scope));
-  if (isThere) notifyOfWork(scope);
-  return isThere;
+  await removal.catch(rethrown(scope, id));
+  if (!isThere) return false;
+  notifyOfWork(scope);
+  await notifyOfWrite(scope, id);
+  return true;
 }
 
 const withRemoved = <R extends Row>(scope: Scope<R>): ReturnType<CheckedCollection<R>['withRemoved']> => ({
   find: (where, page) => findKept(scope.all, where, page, (row) => scope.unreadable.isSound(scope.name, row)),
   async update(id, change) {
-    const row = await scope.all.update(id, change);
+    let isTold = false;
+    const updating = scope.all.update(id, (current) => {
+      const next = change(current);
+      isTold = next !== current && !isOfEventsAlone(current, next);
+      return next;
+    });
+    const row = await updating.catch(rethrown(scope, id));
     if (isOutboxed(row)) notifyOfWork(scope);
+    if (isTold) await notifyOfWrite(scope, id);
     return row;
   },
   remove: (id, version) => scope.all.remove(id, version),
@@ -274,10 +320,7 @@ function withUnreadable<R extends Row>(scope: Scope<R>): ReturnType<CheckedColle
   return {
     get: (id) => rows.get(id),
     find: (where, page) => rows.find(where, page),
-    async update(id, change) {
-      const after = await updateAny(scope, id, change);
-      return after && (unreadable.isSound(name, after) ? written(scope, after) : after);
-    },
+    update: (id, change) => updateAny(scope, id, change),
     isReadable: (row) => unreadable.isSound(name, row),
     problemOf: (row) => unreadable.problemOf(name, row),
     wrongPath: (row) => unreadable.wrongPath(name, row),

@@ -73,13 +73,8 @@ function withPart<T>(value: T, pointer: string, part: unknown): T {
 
 /**
  * Returns the collection with the readable part of the row instead of the row. A write makes the row readable.
- * @param written runs after a write, even of a part that does not change
  */
-export function withDamaged<R extends Row>(
-  rows: CheckedCollection<R>,
-  damaged: DamagedRow,
-  written: () => Promise<void>,
-): CheckedCollection<R> {
+export function withDamaged<R extends Row>(rows: CheckedCollection<R>, damaged: DamagedRow): CheckedCollection<R> {
   const all = rows.withUnreadable();
   const shown = (row: R): R | undefined =>
     all.isReadable(row) ? row : row.id === damaged.id ? readablePartOf(row, damaged, all.wrongPath)?.part : undefined;
@@ -91,15 +86,12 @@ export function withDamaged<R extends Row>(
     },
     find: async (where, page) => (await all.find(where, page)).flatMap((row) => shown(row) ?? []),
     retire: (id, events, isMeant) => rows.retire(id, events, isMeant && ((row) => isMeant(shown(row) ?? row))),
-    async update(id, change) {
-      const after = await all.update(id, (row) => {
+    update: (id, change) =>
+      all.update(id, (row) => {
         const part = shown(row);
         if (!part) throw new IdpError('record_unreadable', { collection: damaged.collection, id });
         // The part is written even if nothing else changes, because this write repairs the row.
         return change(part);
-      });
-      await written();
-      return after;
-    },
+      }),
   };
 }

@@ -148,6 +148,15 @@ export const upkeepRecord = Type.Object({
 /** Work over all records that was done. `keys of <collection>`: the version of the derived members that all of its rows have. */
 export interface UpkeepRecord extends Shape<typeof upkeepRecord> {}
 
-export const changeRecord = Type.Object({ ...row, revisions: Type.Record(Type.String(), Type.Integer()) });
-/** Counts of the writes to each collection, for the caches of all nodes. One row. */
+export const changeRecord = Type.Object({
+  ...row,
+  writes: Type.Array(
+    Type.Object({
+      collection: Type.String(),
+      /** Ids of the written rows. Absent if any row of the collection may have been written. */
+      ids: Type.Optional(Type.Array(Type.String())),
+    }),
+  ),
+});
+/** Writes of one node that the caches of all nodes have to know. The ids of the entries have the order of the time that all nodes share. */
 export interface ChangeRecord extends Shape<typeof changeRecord> {}

@@ -15,9 +15,9 @@ const row = Type.Object({ shelf: Type.String() });
 const books = { name: 'library.books', row, indexes: { byShelf: { fields: ['shelf'] } }, cached: true };
 const visits = { name: 'library.visits', row };
 
-const closing: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closing.splice(0)) close();
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
 });
 
 /** Creates two nodes over one store, and records which reads of books reach the store. */
@@ -42,7 +42,7 @@ async function twoNodes({ ttl = 50 } = {}) {
   }));
   const node = () => {
     const checked = createCheckedDirectory(store, { logger: silentLogger, now: Date.now });
-    const caches = createCaches(checked, { logger: silentLogger, pollInterval: 5, ttl });
+    const caches = createCaches(checked, { now: Date.now, logger: silentLogger, pollInterval: 5, ttl });
     closing.push(() => caches.close());
     return createExtensionData({ store: checked, caches, collections: [books, visits] as never, events: new Set(), now: Date.now });
   };

@@ -122,7 +122,7 @@ export function useFailingIdp() {
     for (const { id } of testSeed.apiResources) await apiResources.update(id, { name: `API resource ${randomUUID()}` });
     const [acme] = await tenants.find();
     await tenants.update(acme?.id ?? '', { organisationNumber: randomUUID().slice(0, 9) });
-    // A look that finds these changes clears the caches once more. The first look may have begun before the last change.
+    // The node is current for two seconds after a look. The first look may have begun before the last change.
     const before = looks();
     await until(() => looks() > before + 1);
     for (const { id } of [...testSeed.clients, asserting.seed]) await clients.get(id);

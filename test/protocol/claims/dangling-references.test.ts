@@ -9,11 +9,12 @@ import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { Agent, authorizeUrl, type Json, obtainTokens, signIn } from '../../support/client/agent.js';
 import { type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { forgettable } from '../../support/stores/told-changes.js';
 import { askingAt, everyScope } from './asking-for-scopes.js';
 
 type StoredRow = { readonly id: string; readonly version: number } & Readonly<Record<string, unknown>>;
 
-const directory = memoryDirectory();
+const { directory, forget } = forgettable(memoryDirectory());
 const service = useIdp({ directory });
 const { ask } = askingAt(service);
 const rowsOf = (collection: string) => directory.collection<StoredRow>(collection);
@@ -43,35 +44,41 @@ async function somebody() {
 }
 type Somebody = Awaited<ReturnType<typeof somebody>>;
 
-/** Removes a row, as a restore or another program does. What follows writes another row of the collection, so that caches read the store. */
-const lose = (collection: string, id: string) => rowsOf(collection).remove(id);
+/** Removes a row, as a restore or another program does, and makes the caches forget the row. */
+async function lose(collection: 'groups' | 'permissions' | 'subsidiaries' | 'persons' | 'tenants', id: string): Promise<void> {
+  const { tenants, permissions, ...all } = service.idp.directory;
+  const { groups, subsidiaries, persons } = all.forTenant(tid);
+  await rowsOf(collection).remove(id);
+  const patch = { name: 'Forgotten' };
+  const forgetting = {
+    groups: () => groups.update(id, patch),
+    permissions: () => permissions.update(id, patch),
+    subsidiaries: () => subsidiaries.update(id, patch),
+    persons: () => persons.update(id, { givenName: 'Forgotten' }),
+    tenants: () => tenants.update(id, patch),
+  };
+  await forget(forgetting[collection]);
+}
 const users = () => service.idp.directory.forTenant(tid).users;
 
 const references: Readonly<Record<string, (who: Somebody) => Promise<unknown>>> = {
   async group({ user }) {
     const { groups } = service.idp.directory.forTenant(tid);
-    const [lost, other] = [
-      await groups.create({ name: randomUUID(), permissionIds: ['orders.approve'] }),
-      await groups.create({ name: randomUUID() }),
-    ];
+    const lost = await groups.create({ name: randomUUID(), permissionIds: ['orders.approve'] });
     await users().addGroups(user, { ids: [lost.id] });
     await lose('groups', lost.id);
-    await groups.remove(other.id);
   },
   async permission({ group }) {
     const row = (await rowsOf('groups').get(group.id)) as StoredRow;
     const lost = await service.idp.directory.permissions.create({ id: randomUUID(), name: 'Lost' });
     await service.idp.directory.forTenant(tid).groups.update(group.id, { permissionIds: [...(row.permissionIds as string[]), lost.id] });
     await lose('permissions', lost.id);
-    await service.idp.directory.permissions.update('orders.approve', { name: lost.id });
   },
   async subsidiary({ person }) {
     const { subsidiaries, persons } = service.idp.directory.forTenant(tid);
     const lost = await subsidiaries.create({ name: 'Lost', organisationNumber: '910000009' });
-    const other = await subsidiaries.create({ name: 'Other' });
     await persons.update(person, { subsidiaryId: lost.id });
     await lose('subsidiaries', lost.id);
-    await subsidiaries.remove(other.id);
   },
   async 'child account'({ user }) {
     const [globex] = (await service.idp.directory.tenants.list({ name: 'Globex' })).items;
@@ -85,7 +92,6 @@ const references: Readonly<Record<string, (who: Somebody) => Promise<unknown>>> 
     const lost = await tenants.create({ name: randomUUID() });
     await clients.update('jwt', { allowedTenants: [tid, lost.id] });
     await lose('tenants', lost.id);
-    await tenants.remove((await tenants.create({ name: randomUUID() })).id);
   },
 };
 

@@ -2,7 +2,7 @@
  * What the directory says holds at once and whoever answers, also where the artifacts still say otherwise: here rows change behind the service, so
  * that nothing ends the artifacts.
  */
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { IdentityProviderOptions } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Client, Person, Tenant } from '../../../lib/store/records/records.js';
@@ -10,6 +10,7 @@ import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../../supp
 import { authorizationOf, obtainCode, redeem, refresh, responseOf, userinfo } from '../../support/client/steps.js';
 import { plainType as plain, unusualType as unusual } from '../../support/requests/both-doors.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { forgettable } from '../../support/stores/told-changes.js';
 
 const ways: [string, string, string, Partial<IdentityProviderOptions>][] = [
   ['directly', plain, '', {}],
@@ -18,15 +19,10 @@ const ways: [string, string, string, Partial<IdentityProviderOptions>][] = [
 ];
 
 describe.each(ways)('answered %s', (_way, type, query, options) => {
-  const directory = memoryDirectory();
+  const { directory, forget } = forgettable(memoryDirectory());
   const agent = new Agent();
   let restore: (() => Promise<unknown>) | undefined;
-  let elsewhere: string;
-  let changes = 0;
   const service = useIdp({ artifacts: memoryArtifacts(), directory, ...options });
-  beforeAll(async () => {
-    ({ id: elsewhere } = await service.idp.directory.tenants.create({ name: 'Elsewhere' }));
-  });
   afterEach(async () => {
     await restore?.();
     restore = undefined;
@@ -41,11 +37,12 @@ describe.each(ways)('answered %s', (_way, type, query, options) => {
     await rows.put(next(before));
     restore = () => rows.put(before);
   }
-  /** Rows of these are read through caches, which have to be told: by a change of another row. */
+  /** Makes the caches forget the rows that a test changed behind the service. */
   const cached = async (): Promise<void> => {
-    changes += 1;
-    await service.idp.directory.tenants.update(elsewhere, { name: `Elsewhere ${changes}` });
-    await service.idp.directory.clients.update('third-party', { name: `Third party ${changes}` });
+    const { tenants, clients } = service.idp.directory;
+    const acme = await tenantOf('Acme');
+    await forget(() => tenants.update(acme, { name: 'Forgotten' }));
+    await forget(() => clients.update('web', { name: 'Forgotten' }));
   };
   const tenantOf = async (name: string): Promise<string> =>
     (await service.idp.directory.tenants.find({ limit: 100 })).find((tenant) => tenant.name === name)?.id ?? '';

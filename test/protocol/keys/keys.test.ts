@@ -224,9 +224,9 @@ describe('design §9: rotation', () => {
     const directory = await withKeys();
     const artifacts = memoryArtifacts();
     const silent = withCollections(directory, (rows, name) => ({
-      async update(id, change) {
+      async insert(row) {
         if (name === 'changes') throw new Error('killed');
-        return rows.update(id, change);
+        return rows.insert(row);
       },
     }));
     const nodes = await startInstances(2, (node) => ({ artifacts, directory: node === 0 ? silent : directory }), ofNodes);

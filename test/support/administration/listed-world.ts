@@ -7,6 +7,7 @@ import { factors } from '../../../extensions/factors/records.js';
 import { impersonations } from '../../../extensions/impersonation/records.js';
 import { obtainTokens } from '../client/agent.js';
 import { type IdpInUse, useIdp } from '../service/use-idp.js';
+import { forgettable } from '../stores/told-changes.js';
 import { type AdminClient, adminClient, administer, adminScopes, adminSeed, adminToken, tenantIds } from './admin.js';
 import { makeRecords, type TenantRecords } from './admin-matrix.js';
 
@@ -26,6 +27,8 @@ export interface ListedWorld extends IdpInUse {
   readonly collections: readonly string[];
   /** The same with their indexes. */
   readonly specs: Parameters<ReturnType<typeof memoryDirectory>['open']>[0];
+  /** Makes caches forget the row that the update is of. The update writes nothing. */
+  forget(update: () => Promise<unknown>): Promise<void>;
   /** Administers all tenants. */
   root(): Promise<AdminClient>;
   /** Makes at least two records of each kind. Returns records of Acme: Alice, who is signed in, and others. */
@@ -34,7 +37,7 @@ export interface ListedWorld extends IdpInUse {
 
 /** Starts the service for the tests of a file. */
 export function useListedWorld(): ListedWorld {
-  const memory = memoryDirectory();
+  const { directory: memory, forget } = forgettable(memoryDirectory());
   const collections: string[] = [];
   const opened: ListedWorld['specs'][number][] = [];
   const directory = {
@@ -144,6 +147,6 @@ export function useListedWorld(): ListedWorld {
 
   return Object.defineProperties(
     service,
-    Object.getOwnPropertyDescriptors({ directory: memory, collections, specs: opened, root, fill }),
+    Object.getOwnPropertyDescriptors({ directory: memory, collections, specs: opened, forget, root, fill }),
   ) as ListedWorld;
 }

@@ -54,7 +54,7 @@ export async function testDirectory(
   await store.open(Object.values(collections));
   const checked = createCheckedDirectory(store, { logger: silentLogger, now: Date.now });
   const leases = createLeases();
-  const caches = createCaches(checked, { logger: silentLogger });
+  const caches = createCaches(checked, { now: Date.now, logger: silentLogger });
   const directory = createDirectory({
     caches,
     sealer: createSealer(['first-secret-of-the-tests']),
@@ -81,7 +81,7 @@ export async function testDirectory(
     dispatchedOfPersons: async () => (await dispatched()).filter(({ type }) => /^(Person|User)/.test(type)),
     async [Symbol.asyncDispose]() {
       await directory.close();
-      caches.close();
+      await caches.close();
     },
   };
 }

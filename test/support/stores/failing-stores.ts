@@ -58,14 +58,14 @@ export function failingStores() {
   const collections = withCollections(rows, (of, name) => {
     const own = name === 'credentials' ? (['credentials'] as const) : [];
     const [readRow, writeRow] = [guard('directory', ...own), guard('directory', 'directoryWrites', ...own)];
-    const get = readRow(of.get);
+    const find = readRow(of.find);
     return {
-      async get(id) {
-        const row = await get(id);
+      get: readRow(of.get),
+      async find(where, page) {
+        const rowsFound = await find(where, page);
         if (name === collectionsOfStore.changes.name) looks += 1;
-        return row;
+        return rowsFound;
       },
-      find: readRow(of.find),
       range: readRow(of.range),
       insert: writeRow(of.insert),
       put: writeRow(of.put),
@@ -85,7 +85,7 @@ export function failingStores() {
     down,
     /** Everything answers again. */
     recover: () => void Object.assign(down, up),
-    /** Returns the number of checks for changes of other nodes. A check that finds changes clears caches, also those of changes on the same node. */
+    /** Returns the number of looks for changes of other nodes. */
     looks: () => looks,
   };
 }

@@ -1,0 +1,137 @@
+/** Notices of the writes of this node, on their way into the log of changes. */
+import { v7 } from 'uuid';
+import { IdpError } from '../../errors.js';
+import type { CheckedCollection } from '../records/checked-directory.js';
+import type { ChangeRecord } from '../records/records.js';
+
+/**
+ * Milliseconds from the choice of an entry's id to its commit. A notice whose entry took longer is sent again, because nodes may have read
+ * the log behind the id already.
+ */
+export const COMMIT_MS = 1_000;
+/**
+ * Milliseconds in which a store may still make a write after the call failed. The adapters end a call within 1.5 seconds, and make no write of a
+ * call later.
+ */
+const LATE_WRITE_MS = 3_000;
+/** Maximum ids in a notice, for each collection. Above it, the notice concerns all rows of the collection. */
+const MAX_IDS = 1_000;
+
+type Writes = ChangeRecord['writes'];
+
+/** The rows that were written, by collection. */
+class Notice {
+  readonly #ids = new Map<string, Set<string> | undefined>();
+
+  get isEmpty(): boolean {
+    return this.#ids.size === 0;
+  }
+
+  /** @param ids of the rows; undefined for all rows of the collection */
+  add(collection: string, ids: Iterable<string> | undefined): void {
+    const all = ids && this.#ids.has(collection) ? this.#ids.get(collection) : new Set<string>();
+    for (const id of ids ?? []) all?.add(id);
+    this.#ids.set(collection, ids === undefined || (all && all.size > MAX_IDS) ? undefined : all);
+  }
+
+  addAll(other: Notice): void {
+    for (const [collection, ids] of other.#ids) this.add(collection, ids);
+  }
+
+  writes(): Writes {
+    return [...this.#ids].map(([collection, ids]) => ({ collection, ...(ids && { ids: [...ids] }) }));
+  }
+}
+
+export interface ChangeNoticesParts {
+  readonly rows: Pick<CheckedCollection<ChangeRecord>, 'insert'>;
+  /** Returns the time that all nodes share, in milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Handles the id of an entry before the entry is written. */
+  readonly onEntry: (id: string) => void;
+}
+
+/**
+ * Sends notices. One insert is under way at a time, and the notices that come meanwhile share the next insert. A notice whose insert fails
+ * waits for the next insert.
+ */
+export class ChangeNotices {
+  readonly #parts: ChangeNoticesParts;
+  #waiting = new Notice();
+  #next: Promise<void> | undefined;
+  #underWay: Promise<unknown> = Promise.resolve();
+  /** Writes of unknown outcome that no notice names yet. */
+  #unknown = new Notice();
+  /** Writes of unknown outcome that one notice names. A second notice follows when the store cannot make the writes any more. */
+  readonly #named: { readonly notice: Notice; readonly finalAt: number }[] = [];
+
+  constructor(parts: ChangeNoticesParts) {
+    this.#parts = parts;
+  }
+
+  /** Adds a write to the next notice. Call {@link send} afterwards. */
+  add(collection: string, id: string): void {
+    this.#waiting.add(collection, [id]);
+  }
+
+  /** Adds a write of unknown outcome, which the store may still make. {@link takeUnknown} returns the write twice. */
+  addUnknown(collection: string, id: string): void {
+    this.#unknown.add(collection, [id]);
+  }
+
+  /** Moves writes of unknown outcome that have to be named now to the next notice, and returns them. */
+  takeUnknown(): Writes {
+    const due = new Notice();
+    const time = performance.now();
+    for (let first = this.#named[0]; first && first.finalAt <= time; first = this.#named[0]) {
+      due.addAll(first.notice);
+      this.#named.shift();
+    }
+    if (!this.#unknown.isEmpty) {
+      due.addAll(this.#unknown);
+      this.#named.push({ notice: this.#unknown, finalAt: time + LATE_WRITE_MS });
+      this.#unknown = new Notice();
+    }
+    this.#waiting.addAll(due);
+    return due.writes();
+  }
+
+  /** Sends the notices that wait. @throws the errors of the store; the notices then wait for the next call. */
+  send(): Promise<void> {
+    this.#next ??= this.#underWay.then(() => this.#sendWaiting());
+    return this.#next;
+  }
+
+  #sendWaiting(): Promise<void> {
+    this.#next = undefined;
+    const notice = this.#waiting;
+    if (notice.isEmpty) return Promise.resolve();
+    this.#waiting = new Notice();
+    const sending = this.#write(notice);
+    this.#underWay = sending.catch(() => {});
+    return sending;
+  }
+
+  async #write(notice: Notice): Promise<void> {
+    try {
+      // A second attempt that takes as long leaves the notice to the next call, so that a slow store is not flooded.
+      const isInTime = (await this.#insert(notice)) || (await this.#insert(notice));
+      if (!isInTime) this.#waiting.addAll(notice);
+    } catch (error) {
+      this.#waiting.addAll(notice);
+      throw error;
+    }
+  }
+
+  /** @returns whether the entry was committed soon enough for all readers */
+  async #insert(notice: Notice): Promise<boolean> {
+    const { rows, now, onEntry } = this.#parts;
+    for (;;) {
+      const begunAt = performance.now();
+      const id = v7({ msecs: now() });
+      onEntry(id);
+      const entry = await rows.insert({ id, writes: notice.writes() }).catch(IdpError.unless('conflict'));
+      if (entry) return performance.now() - begunAt <= COMMIT_MS;
+    }
+  }
+}

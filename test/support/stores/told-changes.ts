@@ -1,0 +1,33 @@
+/** Writes that bypass the services, as another program or a restore makes them, so that caches do not learn of them. */
+import { v7 } from 'uuid';
+import { UnavailableError } from '../../../lib/errors.js';
+import type { DirectoryStore, Row } from '../../../lib/store/directory-store.js';
+import type { ChangeRecord } from '../../../lib/store/records/records.js';
+import { withCollections } from '../../store/with-collections.js';
+
+/** Adds an entry to the change feed. All nodes read the entry at their next look, and forget the rows of the collection. */
+export const tellChange = (directory: DirectoryStore, collection: string): Promise<Row> =>
+  directory.collection<ChangeRecord>('changes').insert({ id: v7(), writes: [{ collection }] });
+
+/** Returns a directory, and a way to make the caches of the node over the directory forget a row immediately. */
+export function forgettable(store: DirectoryStore) {
+  let isLost = false;
+  const directory = withCollections(store, (rows) => ({
+    async update(id, change) {
+      if (isLost) throw new UnavailableError('store_unavailable', { store: 'memory' }, { cause: new Error('No answer') });
+      return rows.update(id, change);
+    },
+  }));
+  return {
+    directory,
+    /** Forgets the row that the update is of. The update has an unknown outcome for the node, and writes nothing. */
+    async forget(update: () => Promise<unknown>): Promise<void> {
+      isLost = true;
+      try {
+        await update().catch(() => undefined);
+      } finally {
+        isLost = false;
+      }
+    },
+  };
+}
