@@ -8,6 +8,9 @@ const cpuTime = (): number => {
   return user + system;
 };
 
+/** Milliseconds for which a connection may wait. Connections of a contestant wait while other contestants are prepared or measured. */
+const KEEP_ALIVE_MS = 600_000;
+
 type ListenerFor = (issuer: string) => Promise<RequestListener> | RequestListener;
 
 /** @param listeners create the listener of each issuer. An issuer is known when its port is known. */
@@ -17,7 +20,7 @@ export async function serveAsChild(listeners: readonly ListenerFor[]): Promise<v
   process.on('disconnect', () => process.exit());
   const issuers: string[] = [];
   for (const listenerFor of listeners) {
-    const server = createServer();
+    const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     server.on('request', await listenerFor(issuer));
