@@ -21,7 +21,6 @@ import {
   checkParameters,
   conclude,
   inContext,
-  isReadParameter,
   leaveContext,
   liveSession,
   takeGrant,
@@ -106,13 +105,10 @@ async function run(door: Door, ctx: KoaContextWithOIDC): Promise<boolean> {
 /** Returns whether the response is a code. Only reads. */
 async function isPlainlyFine({ parts, accounts, findGrant }: Door, ctx: KoaContextWithOIDC): Promise<boolean> {
   const { oidc, query } = ctx;
-  for (const name in query)
-    if (!plainParameters.has(name) && name !== carriedParameter && name !== 'request_uri' && isReadParameter(ctx, name)) return false;
-  const session = (await liveSession(ctx)) as OurSession | undefined;
+  const session = await liveSession(ctx, isPlainSession);
   if (!session) return false;
   oidc.entity('Session', session);
   Object.assign(oidc, { session });
-  if (!isPlainSession(session)) return false;
   takeParameters(ctx);
   const client = await findClient(oidc.provider, query.client_id as string);
   if (!client) return false;

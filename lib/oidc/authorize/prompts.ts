@@ -6,7 +6,7 @@ import { authorizationRequestOf } from '../accounts/authorization-request.js';
 import { isHintOf } from '../accounts/hints.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
 import { isAllowedMethod, isAskedMethod, mayAnswer } from '../accounts/requirements.js';
-import { perContext } from '../artifacts/per-request.js';
+import { perContext, perRequest } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
 import { createResumedCheck, isOfProfile } from '../clients/fapi.js';
 import { checkPlainAllowed, checkResumed } from '../clients/pkce.js';
@@ -28,7 +28,8 @@ interface Judge {
 /** Creates the rules that decide which page a user has to answer before a response can be sent. */
 export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   const judge: Judge = { parts, accounts };
-  const choices = perContext((ctx: KoaContextWithOIDC) => fitting(judge, ctx));
+  // Once for each request, because the look-up logs accounts that cannot be chosen.
+  const choices = perRequest((ctx: KoaContextWithOIDC) => fitting(judge, ctx));
   const hasChoice = async (ctx: KoaContextWithOIDC): Promise<boolean> =>
     authorizationRequestOf(ctx).oid !== undefined && (await choices(ctx)).length > 0;
   /** Returns whether the user has to choose among linked accounts, although the request asks neither for a choice nor for a new sign-in. */

@@ -5,7 +5,7 @@ import type { Ask, Requirement } from '../../contract/sign-in/requirement.js';
 import type { Accounts } from '../accounts/account.js';
 import { authorizationRequestOf } from '../accounts/authorization-request.js';
 import { judge, lastingAsk, ofSession } from '../accounts/requirements.js';
-import { perContext } from '../artifacts/per-request.js';
+import { perContext, perRequest } from '../artifacts/per-request.js';
 
 const { Check, Prompt } = interactionPolicy;
 
@@ -17,43 +17,54 @@ export const requirementOf = (prompt: string): string | undefined => (prompt.sta
 
 export function requirementPrompt(requirement: Requirement, accounts: Accounts) {
   const { name } = requirement;
-  const isOpen = (ctx: KoaContextWithOIDC): Awaitable<boolean> => {
+  const judgement = judgedOnce((ctx) => {
     const { session } = authorizationRequestOf(ctx);
     const ask = askOf(ctx);
     const loading = session.accountId ? accounts.load(ctx, session.accountId) : undefined;
-    return onceThere(loading, (account) => {
-      // Earlier prompts handle a missing account and a missing client.
-      if (!account || !ask) return false;
-      return onceThere(judge(requirement, account, ofSession(session), ask), (found) => {
-        if (found === 'refused')
-          throw new errors.AccessDenied(`The requirement ${name} refuses this sign-in. Ask the operator of the service what is missing.`);
-        // An impersonator accepts and proves nothing in the name of the user. A requirement that an impersonation passes returns `met`.
-        if (found === 'open' && session.act)
-          throw new errors.AccessDenied(
-            `The requirement ${name} needs a step of the user, and this sign-in is an impersonation. End the impersonation first.`,
-          );
-        return found === 'open';
-      });
-    });
-  };
-  return promptOf(requirement, isOpen);
+    // Earlier prompts handle a missing account and a missing client.
+    return onceThere(loading, (account) => account && ask && judge(requirement, account, ofSession(session), ask));
+  });
+  return promptOf(requirement, (ctx) =>
+    onceThere(judgement(ctx), (found) => {
+      if (found === 'refused')
+        throw new errors.AccessDenied(`The requirement ${name} refuses this sign-in. Ask the operator of the service what is missing.`);
+      // An impersonator accepts and proves nothing in the name of the user. A requirement that an impersonation passes returns `met`.
+      if (found === 'open' && authorizationRequestOf(ctx).session.act)
+        throw new errors.AccessDenied(
+          `The requirement ${name} needs a step of the user, and this sign-in is an impersonation. End the impersonation first.`,
+        );
+      return found === 'open';
+    }),
+  );
 }
 
 /**
  * Returns the prompt before a choice among linked accounts. Only a user with a complete sign-in sees the linked accounts. Therefore requirements that do
  * not depend on the request come first.
  */
-export const promptBeforeChoice = (requirement: Requirement, accounts: Accounts, isNext: (ctx: KoaContextWithOIDC) => Awaitable<boolean>) =>
-  promptOf(requirement, (ctx) =>
+export function promptBeforeChoice(requirement: Requirement, accounts: Accounts, isNext: (ctx: KoaContextWithOIDC) => Awaitable<boolean>) {
+  const judgement = judgedOnce((ctx) =>
     onceThere(isNext(ctx), (next) => {
       const { client, session } = authorizationRequestOf(ctx);
-      if (!next || !client || !session.accountId || session.act) return false;
-      return onceThere(accounts.load(ctx, session.accountId), (account) => {
-        if (!account) return false;
-        return onceThere(judge(requirement, account, ofSession(session), lastingAsk(client)), (found) => found === 'open');
-      });
+      if (!next || !client || !session.accountId || session.act) return undefined;
+      const loading = accounts.load(ctx, session.accountId);
+      return onceThere(loading, (account) => account && judge(requirement, account, ofSession(session), lastingAsk(client)));
     }),
   );
+  return promptOf(requirement, (ctx) => onceThere(judgement(ctx), (found) => found === 'open'));
+}
+
+type Judgement = Awaitable<Awaited<ReturnType<typeof judge>> | undefined>;
+
+/** Returns a function that asks the extension once in a request, although the plain door may leave the request to oidc-provider after it asked. */
+const judgedOnce = (ask: (ctx: KoaContextWithOIDC) => Judgement): ((ctx: KoaContextWithOIDC) => Judgement) =>
+  perRequest((ctx) => {
+    try {
+      return ask(ctx);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  });
 
 const promptOf = ({ name, error }: Requirement, isOpen: (ctx: KoaContextWithOIDC) => Awaitable<boolean>) =>
   new Prompt(

@@ -53,9 +53,6 @@ export function inContext<T>(provider: Provider, ctx: Context, route: string, ru
 export const leaveContext = (ctx: Context, query: Context['query']): void =>
   void Object.defineProperty(ctx, 'query', { configurable: true, writable: true, value: query });
 
-/** Returns whether the endpoint reads the parameter. */
-export const isReadParameter = (ctx: KoaContextWithOIDC, name: string): boolean => getAuthorizationParams(ctx).has(name);
-
 /** Parameters without values, by instance, because the features of an instance decide which parameters there are. */
 const empties = new WeakMap<Provider, Payload>();
 
@@ -149,18 +146,21 @@ async function prolong(ctx: KoaContextWithOIDC, session: LiveSession): Promise<v
 }
 
 /**
- * Returns the live session of a cookie that the newest key signed. shared/session.js would answer other cookies with cookies: with a new signature, or with
- * none.
+ * Returns the live session of a cookie that the newest key signed, if the session suits the calling code. shared/session.js would answer other cookies with
+ * cookies: with a new signature, or with none.
  */
-export async function liveSession({ cookies, oidc }: KoaContextWithOIDC): Promise<Session | undefined> {
+export async function liveSession<Ours extends Session>(
+  { cookies, oidc }: KoaContextWithOIDC,
+  suits: (session: Ours) => boolean,
+): Promise<Ours | undefined> {
   const { provider } = oidc;
   const name = provider.cookieName('session');
   const value = cookies.get(name, unsigned);
   const signature = value ? cookies.get(`${name}.sig`, unsigned) : undefined;
   const { keys } = cookies as unknown as { readonly keys: { index(data: string, signature: string): number } };
   if (!value || !signature || keys.index(`${name}=${value}`, signature) !== 0) return undefined;
-  const { Session: Model } = provider as unknown as { Session: { findLive(value: string): Promise<Session | undefined> } };
-  return Model.findLive(value);
+  const { Session: Model } = provider as unknown as { Session: { findLive(value: string, by: typeof suits): Promise<Ours | undefined> } };
+  return Model.findLive(value, suits);
 }
 
 const unsigned = { signed: false } as const;

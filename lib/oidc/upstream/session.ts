@@ -48,11 +48,14 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
       return ctx && hooks.instead(ctx, session);
     }
 
-    /** Finds a session whose sign-in goes on. Has no effect on other sessions, unlike {@link find}. */
-    static async findLive(value: string): Promise<object | undefined> {
+    /**
+     * Finds a session that suits the calling code, and whose sign-in goes on. Has no effect on other sessions, unlike {@link find}. An extension may decide
+     * whether a sign-in goes on, and is asked only about a session that suits.
+     */
+    static async findLive(value: string, suits: (session: object) => boolean): Promise<object | undefined> {
       // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class
       const session: object | undefined = await super.find?.(value);
-      if (!session) return undefined;
+      if (!session || !suits(session)) return undefined;
       const over = hooks.isOver(session);
       return !(over instanceof Promise ? await over : over) ? session : undefined;
     }
