@@ -19,7 +19,7 @@ import { answerDocument, type Document } from './documents.js';
 import { endpointMiddleware } from './endpoint-middleware.js';
 import { createErrorHandler } from './errors.js';
 import { extensionRouter } from './extension-router.js';
-import { refuseBroken } from './requests/broken-requests.js';
+import { hasSecondAuthorization, refuseBroken } from './requests/broken-requests.js';
 import { type MethodsOf, methodNotAllowed, protocolMethods } from './requests/methods.js';
 import type { FormState, RepeatedForms } from './requests/repeated-forms.js';
 import { createLogUnknownPath, type LogUnknownPath } from './unknown-paths.js';
@@ -32,6 +32,11 @@ export interface ProtocolApp {
   readonly middleware: Middleware;
   /** Returns the document at a path, if the document is in memory. */
   document(path: string): Document | undefined;
+  /**
+   * Returns the function that tries to answer a request to a path without a Koa context; undefined for requests that need one. The function resolves to false
+   * if it left the request unanswered and unchanged.
+   */
+  withoutContext(req: IncomingMessage, res: ServerResponse, path: string): (() => Promise<boolean>) | undefined;
 }
 
 export interface AppOptions {
@@ -51,8 +56,11 @@ export interface AppOptions {
 }
 
 export interface App {
-  /** Answers a request for a document that is in memory, as {@link handle} would. Returns whether the request was answered. */
-  answer(req: IncomingMessage, res: ServerResponse, url: string): boolean;
+  /**
+   * Answers a request without a Koa context, as {@link handle} would: a request for a document in memory, or a common request to an endpoint. Returns whether
+   * the request was answered.
+   */
+  answer(req: IncomingMessage, res: ServerResponse, url: string): boolean | Promise<boolean>;
   /** Returns whether a route of the service answers the URL. The URL is as the browser sent it. */
   owns(url: string): boolean;
   /** Watches a request that no route of the service answers. */
@@ -71,6 +79,8 @@ class ServiceApp implements App {
   readonly #methodsOf: MethodsOf;
   readonly #isOfProtocol: (path: string) => boolean;
   readonly #admission: Admission;
+  /** Requests that went through the admission before they had a context. Undefined for a request that got no place. */
+  readonly #entered = new WeakMap<IncomingMessage, (() => void) | undefined>();
   readonly #faults: ProxyFaults;
   readonly #logUnknownPath: LogUnknownPath;
   /** Paths of endpoints with middleware of extensions, which must get every request for them. */
@@ -102,13 +112,34 @@ class ServiceApp implements App {
     this.#logUnknownPath = createLogUnknownPath((url) => pathBelow(mountPath, url) !== undefined, logger);
   }
 
-  answer(req: IncomingMessage, res: ServerResponse, url: string): boolean {
-    if (req.method !== 'GET' && req.method !== 'HEAD') return false;
+  answer(req: IncomingMessage, res: ServerResponse, url: string): boolean | Promise<boolean> {
     const path = pathBelow(this.#options.mountPath, url);
-    const document = path === undefined || this.#wrapped.has(path) ? undefined : this.#options.protocol.document(path);
-    if (document === undefined) return false;
+    if (path === undefined || this.#wrapped.has(path)) return false;
+    const document = req.method === 'GET' || req.method === 'HEAD' ? this.#options.protocol.document(path) : undefined;
+    if (document === undefined) return this.#answerEndpoint(req, res, { path, url });
     this.#faults.served(req, url);
     return answerDocument(req, res, document);
+  }
+
+  /** Tries to answer a request without a context. A request that is left unanswered keeps its place among the admitted requests. */
+  #answerEndpoint(
+    req: IncomingMessage,
+    res: ServerResponse,
+    { path, url }: Readonly<Record<'path' | 'url', string>>,
+  ): boolean | Promise<boolean> {
+    const answer = this.#options.protocol.withoutContext(req, res, path);
+    if (answer === undefined || hasSecondAuthorization(req)) return false;
+    this.#faults.served(req, url);
+    const leave = this.#admission.enter(req);
+    if (leave === undefined) {
+      this.#entered.set(req, undefined);
+      return false;
+    }
+    return answer().then((isAnswered) => {
+      if (isAnswered) leave();
+      else this.#entered.set(req, leave);
+      return isAnswered;
+    });
   }
 
   owns(url: string): boolean {
@@ -157,7 +188,7 @@ class ServiceApp implements App {
     const path = pathname(url);
     // Discovery and the key set are exempt from the request limit, so that API resources can verify tokens under load.
     if (path === protocol.routes.jwks || path.startsWith('/.well-known/')) return this.#run(ctx, path);
-    const leave = this.#admission.enter(ctx.req);
+    const leave = this.#entered.has(ctx.req) ? this.#entered.get(ctx.req) : this.#admission.enter(ctx.req);
     if (leave === undefined) return this.#refuse(ctx, nothing);
     const running = this.#run(ctx, path);
     running.then(leave, leave);

@@ -38,7 +38,9 @@ export function createCallback(app: App) {
     const url = urlOf(req);
     if (app.owns(url)) {
       removeOwnHeaders(res);
-      if (!app.answer(req, res, url)) void listener(req, res);
+      const answering = app.answer(req, res, url);
+      const withContext = (isAnswered: boolean): unknown => isAnswered || listener(req, res);
+      void (answering instanceof Promise ? answering.then(withContext) : withContext(answering));
       return;
     }
     app.passOn(req, res, url);

@@ -32,7 +32,7 @@ interface Steps extends MiddlewareParts {
   readonly postedSignOuts: ReturnType<typeof createPostedSignOuts>;
   readonly redirectPosted: ReturnType<typeof createPostedRequests>;
   /** Handlers of the plain door by path. */
-  readonly plainAnswers: ReadonlyMap<string, PlainDoor[keyof PlainDoor]>;
+  readonly plainAnswers: ReadonlyMap<string, PlainDoor['answers'][keyof PlainDoor['answers']]>;
 }
 
 export function createMiddleware(made: MiddlewareParts): Middleware {
@@ -42,7 +42,7 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     postedSignOuts: createPostedSignOuts(parts),
     redirectPosted: createPostedRequests(parts, provider, parameters),
     plainAnswers: new Map(
-      Object.entries(plainDoor ?? {}).map(([endpoint, answer]) => [endpoints[endpoint as keyof typeof endpoints], answer]),
+      Object.entries(plainDoor?.answers ?? {}).map(([endpoint, answer]) => [endpoints[endpoint as keyof typeof endpoints], answer]),
     ),
   };
   return async (ctx, next) => {

@@ -28,6 +28,7 @@ import { createPlainAuthorization } from './authorize/plain-door.js';
 import { clientOf } from './clients/clients.js';
 import { createIntrospectionAlgorithm } from './clients/fapi.js';
 import { findSchemaProblems } from './clients/schema-problems.js';
+import { routes } from './configuration.js';
 import type { OidcDependencies } from './context.js';
 import { createHooks } from './hooks.js';
 import { createInstance, createInstances, type InstanceParts } from './instances.js';
@@ -41,6 +42,7 @@ import { createPostedForms } from './sessions/posted-forms.js';
 import { createCurrentImpersonation, createInPerson, createSignInState, createSignInToEnd } from './sessions/signed-in.js';
 import { createUserSessions } from './sessions/user-sessions.js';
 import { createPlainDoor } from './tokens/doors/plain-door.js';
+import { createWithoutContext } from './tokens/doors/without-context.js';
 import { createCheckPossession } from './tokens/possession.js';
 import { createReadAccessToken } from './tokens/read-access-token.js';
 import { proofAlgorithms } from './upstream/grant-types.js';
@@ -72,6 +74,8 @@ export interface Protocol {
   readonly routes: Readonly<Record<string, string>>;
   /** Returns the discovery document or the key set by its path, if it can be sent without waiting. */
   document(path: string): Document | undefined;
+  /** Returns the function that tries to answer a request without a Koa context; undefined for a request that needs one. */
+  readonly withoutContext: ProtocolApp['withoutContext'];
   /** Runs around oidc-provider's own middleware, in the context that `provider.createContext` made. */
   readonly middleware: Middleware;
 }
@@ -128,6 +132,7 @@ export function createProtocol(dependencies: ProtocolDependencies): Protocol {
     problemsOf: (client) => findSchemaProblems(provider(), client, parts),
     client: async (id) => clientOf(await findClient(id)),
     document: (path) => instances.current().documents.peek(path),
+    withoutContext: plainDoor ? createWithoutContext(plainDoor, routes) : () => undefined,
     middleware: createMiddleware({ ...rooms, instances, plainDoor, plainAuthorization, repeatedForms }),
   };
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import { isPercentEncoded } from '../../text/decode.js';
 
@@ -18,15 +19,17 @@ export const refuseBroken: Middleware = (ctx, next) => {
   const { authorization } = req.headers;
   if (!ascii.test(querystring) || !isPercentEncoded(querystring))
     refuse('The query is not UTF-8 in percent-encoding. Encode every character outside ASCII, and a percent sign as %25.');
-  if (authorization !== undefined && headerCount(req.rawHeaders, 'authorization') > 1)
-    refuse('There is more than one Authorization header. Send one.');
+  if (authorization !== undefined && hasSecondAuthorization(req)) refuse('There is more than one Authorization header. Send one.');
   if (authorization !== undefined && spaced.test(authorization)) req.headers.authorization = authorization.replace(spaced, '$1 ');
   return next();
 };
 
-/** Counts a header in the raw headers, because Node drops all but the first `Authorization`. */
-const headerCount = (rawHeaders: readonly string[], name: string): number =>
-  rawHeaders.filter((header, index) => index % 2 === 0 && header.toLowerCase() === name).length;
+/** Returns whether there is more than one `Authorization`. Counts the raw headers, because Node drops all but the first. */
+export function hasSecondAuthorization({ rawHeaders }: IncomingMessage): boolean {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) if (rawHeaders[index]?.toLowerCase() === 'authorization') count += 1;
+  return count > 1;
+}
 
 function refuse(message: string): never {
   throw Object.assign(new Error(message), { status: 400, expose: true });

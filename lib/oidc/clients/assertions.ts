@@ -1,5 +1,4 @@
 import { decodeJwt } from 'jose';
-import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
@@ -78,7 +77,7 @@ export function assertedClientId(assertion: string): string | undefined {
 
 /** An assertion in a request that oidc-provider does not answer. */
 export interface PresentedAssertion {
-  readonly ctx: Context;
+  readonly ctx: object;
   readonly client: Client;
   /** Name of the endpoint, as oidc-provider names it. */
   readonly endpoint: string;

@@ -1,4 +1,3 @@
-import type { Context } from 'koa';
 import Provider, { type Client, errors, type KoaContextWithOIDC, type ResponseType } from 'oidc-provider';
 import { verify } from 'oidc-provider/lib/helpers/jwt.js';
 import jwtClientAuth from 'oidc-provider/lib/shared/jwt_client_auth.js';
@@ -57,7 +56,7 @@ interface ShownAssertion extends Pick<KoaContextWithOIDC['oidc'], 'route' | 'isF
  */
 export async function useAssertion(
   provider: Provider,
-  ctx: Context,
+  ctx: object,
   { client, assertion, audiences, ...known }: ShownAssertion,
 ): Promise<void> {
   const { asymmetricKeyStore } = client as unknown as { asymmetricKeyStore: object };

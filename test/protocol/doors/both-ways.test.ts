@@ -253,7 +253,7 @@ test(`${REQUESTS} requests are answered the same by both ways, and by oidc-provi
     const hits = random().body.length % 23 === 0 ? 1000 : 1;
     const form = new URLSearchParams(request.body);
     const { direct, other, bare } = await twins.compare(request, hits);
-    const { through } = await twins.doors(request, hits);
+    const { mounted, through } = await twins.doors(request, hits);
     const isRefresh = form.get('grant_type') === 'refresh_token';
     const isChance = (id: string) => !twins.known.has(id) && !(isRefresh && /^RefreshToken\{|^[\w-]{11}r[\w-]{32}$/.test(id));
     // Other lines are written once for many requests.
@@ -263,12 +263,13 @@ test(`${REQUESTS} requests are answered the same by both ways, and by oidc-provi
     });
     if (direct.status < 400) succeeded += 1;
     const differing = [
+      ...differencesOf(seenOf(direct), seenOf(mounted)),
       ...differencesOf(seenOf(direct), seenOf(through)),
       ...differencesOf({ ...seenOf(direct), lines: [] }, { ...seenOf(other), lines: [] }),
     ];
     if (count % 9 === 0) {
       const failing = await twins.doors(request, 1, count % 2 === 0 ? 'read' : 'commit');
-      differing.push(...differencesOf(seenOf(failing.direct), seenOf(failing.through)));
+      for (const each of [failing.mounted, failing.through]) differing.push(...differencesOf(seenOf(failing.direct), seenOf(each)));
     }
     const { rest, rows } = compareWithBare(seen(direct), seen(bare), { request, form, caller: bare.caller, isStopped: bare.isStopped });
     for (const row of rows) unused.delete(row);

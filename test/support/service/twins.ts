@@ -6,6 +6,7 @@
 import { createServer, Agent as HttpAgent, type IncomingHttpHeaders, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
+import Koa from 'koa';
 import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { UnavailableError } from '../../../lib/errors.js';
@@ -60,8 +61,8 @@ export interface Twins {
   compare(request: TwinRequest, hits: number): Promise<Outcomes>;
   /** {@link compare}, without oidc-provider by itself. */
   both(request: TwinRequest, fault?: Fault): Promise<Omit<Outcomes, 'bare'>>;
-  /** The first service at both doors to its handlers. */
-  doors(request: TwinRequest, hits: number, fault?: Fault): Promise<{ readonly direct: Outcome; readonly through: Outcome }>;
+  /** The first service at both doors to its handlers, and at the first door within a Koa app of a host. */
+  doors(request: TwinRequest, hits: number, fault?: Fault): Promise<Readonly<Record<'direct' | 'mounted' | 'through', Outcome>>>;
   /** Changes a stored record while nothing is compared. */
   edit(kind: string, change: (record: Record<string, unknown>, key: string) => void): Promise<void>;
   /** The store of the directory. */
@@ -153,7 +154,7 @@ export async function startTwins(
     }),
   });
 
-  const servers = [createServer(), createServer(), createServer()] as const;
+  const servers = [createServer(), createServer(), createServer(), createServer()] as const;
   // A busy process would end a connection while a request is on its way.
   for (const server of servers) server.keepAliveTimeout = 0;
   await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))));
@@ -193,6 +194,7 @@ export async function startTwins(
   };
   const direct = await start(servers[0], false);
   const other = await start(servers[1], true);
+  servers[3].on('request', new Koa().use(direct.idp.middleware()).callback());
   const agent = new HttpAgent({ keepAlive: true });
 
   const startBare = async () => {
@@ -244,7 +246,11 @@ export async function startTwins(
       hits = count;
       fault = failing;
       try {
-        return { direct: await outcomeOf(direct, asked), through: await outcomeOf(direct, unusual(asked)) };
+        return {
+          direct: await outcomeOf(direct, asked),
+          mounted: await outcomeOf({ ...direct, origin: originOf(servers[3]) }, asked),
+          through: await outcomeOf(direct, unusual(asked)),
+        };
       } finally {
         fault = undefined;
       }

@@ -8,6 +8,7 @@ import type { SettleFailure } from '../../clients/refusals.js';
 import type { OidcParts } from '../../context.js';
 import { commitRequest } from '../../sessions/sessions.js';
 import { type AnsweredError, answerOf } from '../../upstream/errors.js';
+import type { PlainContext } from './plain-request.js';
 
 /** Endpoints that the door answers, as oidc-provider names them. */
 export type Endpoint = 'token' | 'introspection' | 'revocation' | 'userinfo' | 'backchannel_authentication';
@@ -23,6 +24,8 @@ interface Failed {
 
 /** Each function returns true: the request is answered. */
 export interface PlainAnswers {
+  /** Sends an object for which no Koa context exists. No header was set before. */
+  sendWithoutContext(request: Pick<PlainContext, 'req' | 'res'>, endpoint: Endpoint, body: object): true;
   /** Sends an object as an object, as the other door does, because middleware of extensions may read it. */
   send(ctx: Context, endpoint: Endpoint, body: object | ''): true;
   /** Answers a request with an error, and commits the writes of the request. @see RFC 6749 §5.2 */
@@ -40,15 +43,24 @@ export function createAnswers({ parts: { options }, settleFailure }: PlainAnswer
   function send(ctx: Context, endpoint: Endpoint, body: object | ''): true {
     const { res } = ctx;
     // Node's own method, because every answer has these headers, and Koa's method reads each header twice.
-    if (endpoint !== 'backchannel_authentication') allowOrigin(ctx, exposed[endpoint]);
-    for (const [name, value] of uncached) res.setHeader(name, value);
-    if (body !== '') res.setHeader('Content-Type', 'application/json; charset=utf-8');
+    const varied = res.hasHeader('Vary');
+    // Middleware of the host may have set another field of Vary.
+    for (const [name, value] of endpoint === 'backchannel_authentication' ? uncached : headersFor(ctx.req, exposed[endpoint]))
+      if (name === 'Vary' && varied) ctx.vary(value);
+      else res.setHeader(name, value);
+    if (body !== '') res.setHeader('Content-Type', JSON_TYPE);
     ctx.body = body;
     return true;
   }
 
   return {
     send,
+    sendWithoutContext({ req, res }, endpoint, body) {
+      const text = JSON.stringify(body);
+      for (const [name, value] of headersFor(req, exposed[endpoint])) res.setHeader(name, value);
+      res.writeHead(200, { 'Content-Type': JSON_TYPE, 'Content-Length': Buffer.byteLength(text) }).end(text);
+      return true;
+    },
     async refuse({ ctx, endpoint, client, unit }, error) {
       const { status, body } = answerOf(error as AnsweredError);
       ctx.status = status;
@@ -61,15 +73,17 @@ export function createAnswers({ parts: { options }, settleFailure }: PlainAnswer
   };
 }
 
-/** Lets scripts of the request's origin, or of every origin, read the answer. */
-function allowOrigin(ctx: Context, exposed: string): void {
-  const { req, res } = ctx;
-  // Middleware of the host may have set another field.
-  if (res.hasHeader('Vary')) ctx.vary('Origin');
-  else res.setHeader('Vary', 'Origin');
-  res.setHeader('Access-Control-Allow-Origin', req.headers.origin ?? '*');
-  res.setHeader('Access-Control-Expose-Headers', exposed);
-}
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Returns the headers that let scripts of the request's origin, or of every origin, read the answer, and that keep it out of caches. */
+const headersFor = ({ headers }: PlainContext['req'], exposed: string): Headers => [
+  ['Vary', 'Origin'],
+  ['Access-Control-Allow-Origin', headers.origin ?? '*'],
+  ['Access-Control-Expose-Headers', exposed],
+  ...uncached,
+];
+
+type Headers = readonly (readonly [name: string, value: string])[];
 
 /** Returns the headers that scripts may read, by endpoint. @see RFC 9449 §8, helpers/initialize_app.js of oidc-provider */
 function exposedHeaders({ features: { dPoP } }: OidcParts['options']): Readonly<Record<Endpoint, string>> {
@@ -92,4 +106,4 @@ function challengeCaller(
 
 /** @see RFC 6749 §5.1 */
 export const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
-const uncached = Object.entries(notCached);
+const uncached: Headers = Object.entries(notCached);

@@ -12,6 +12,7 @@ import { type Client, errors } from 'oidc-provider';
 import type { Awaitable } from '../../../awaitable.js';
 import { isLiveSecret, LONGEST_URI } from '../../../directory/index.js';
 import type { GrantRecord } from '../../accounts/login-context.js';
+import type { Scopes } from '../../accounts/scopes.js';
 import type { UnitOfWork } from '../../artifacts/unit-of-work.js';
 import type { AcceptAssertion } from '../../clients/assertions.js';
 import { type AnswerClient, noteCaller } from '../../clients/authentication.js';
@@ -23,8 +24,8 @@ import { tokenIn } from '../access-token-jwt.js';
 import type { SpentTokenRules } from '../grants/refresh-token.js';
 import type { TokenRequest } from '../token-request.js';
 import type { UserinfoRequest } from '../userinfo.js';
-import { createAnswers, type Endpoint, type PlainAnswers } from './plain-answer.js';
-import { isScope, type PlainForm, plainBearer, plainForm } from './plain-request.js';
+import { createAnswers, type Endpoint } from './plain-answer.js';
+import { isScope, type PlainContext, type PlainForm, plainBearer, plainForm } from './plain-request.js';
 import type { Handlers } from './provider-door.js';
 import type { Redeem } from './redeem.js';
 
@@ -33,7 +34,7 @@ type Answer = (ctx: Context) => Promise<boolean>;
 
 /** A request that names a client. The client has not authenticated yet. */
 interface Call {
-  readonly ctx: Context;
+  readonly ctx: PlainContext;
   readonly endpoint: Endpoint;
   readonly caller: Client;
   readonly form: PlainForm;
@@ -49,6 +50,7 @@ type Plan = (door: PlainDoorParts, call: Call) => (() => Promise<object | ''>) |
 export interface PlainDoorParts {
   readonly parts: OidcParts;
   readonly handlers: Handlers;
+  readonly scopes: Pick<Scopes, 'prepare'>;
   readonly findClient: FindClient;
   readonly acceptAssertion: AcceptAssertion;
   readonly admit: SpentTokenRules['admit'];
@@ -58,54 +60,107 @@ export interface PlainDoorParts {
   readonly settleFailure: SettleFailure;
 }
 
-/** Answers by endpoint. */
-export type PlainDoor = Readonly<Record<Endpoint, Answer>>;
+export interface PlainDoor {
+  readonly answers: Readonly<Record<Endpoint, Answer>>;
+  /**
+   * Answers an introspection or userinfo request for which no Koa context exists. Returns false if the request needs a context. The request has had no effect
+   * then, and its error, if it failed, is answered where it is sent on.
+   */
+  withoutContext(ctx: PlainContext, endpoint: 'introspection' | 'userinfo'): Promise<boolean>;
+}
 
 export function createPlainDoor(door: PlainDoorParts): PlainDoor {
   const answers = createAnswers(door);
-  const answerForm =
-    (endpoint: Endpoint, plan: Plan): Answer =>
-    (ctx) =>
-      answerCall(door, answers, { ctx, endpoint, plan });
+  /** Requests that failed before they had a context. They are not run again. */
+  const failures = new WeakMap<object, Failure>();
+  const answer =
+    (endpoint: Endpoint, bodyOf: BodyOf): Answer =>
+    async (ctx) => {
+      const found: Found = { unit: door.parts.adapters.unitOf(ctx), client: undefined };
+      try {
+        const failure = failures.get(ctx.req);
+        if (failure) {
+          found.client = failure.client;
+          throw failure.error;
+        }
+        const body = await bodyOf(ctx, found);
+        return body !== undefined && answers.send(ctx, endpoint, body);
+      } catch (error) {
+        return answers.refuse({ ctx, endpoint, ...found }, error as Error);
+      }
+    };
+  const ofForm =
+    (endpoint: Endpoint, plan: Plan): BodyOf =>
+    (ctx, found) =>
+      bodyOfCall(door, { ctx, endpoint, plan, found });
+  const withoutContext: Readonly<Record<'introspection' | 'userinfo', BodyOf>> = {
+    introspection: ofForm('introspection', planPlainIntrospection),
+    userinfo: (ctx, found) => bodyOfUserinfo(door, ctx, found),
+  };
   return {
-    token: answerForm('token', planToken),
-    introspection: answerForm('introspection', planIntrospection),
-    revocation: answerForm('revocation', planRevocation),
-    backchannel_authentication: answerForm('backchannel_authentication', planBackchannel),
-    userinfo: (ctx) => answerUserinfo(door, answers, ctx),
+    answers: {
+      token: answer('token', ofForm('token', planToken)),
+      introspection: answer('introspection', ofForm('introspection', planIntrospection)),
+      revocation: answer('revocation', ofForm('revocation', planRevocation)),
+      backchannel_authentication: answer('backchannel_authentication', ofForm('backchannel_authentication', planBackchannel)),
+      userinfo: answer('userinfo', (ctx, found) => bodyOfUserinfo(door, ctx, found)),
+    },
+    async withoutContext(ctx, endpoint) {
+      const found: Found = { unit: door.parts.adapters.unitOf(ctx), client: undefined };
+      try {
+        const preparing = door.scopes.prepare(ctx);
+        if (preparing instanceof Promise) await preparing;
+        const body = await withoutContext[endpoint](ctx, found);
+        return typeof body === 'object' && answers.sendWithoutContext(ctx, endpoint, body);
+      } catch (error) {
+        failures.set(ctx.req, { error, client: found.client });
+        return false;
+      }
+    },
   };
 }
 
+interface Failure {
+  readonly error: unknown;
+  readonly client: Client | undefined;
+}
+
+/** Members of a request that are known before it is answered. */
+interface Found {
+  readonly unit: UnitOfWork;
+  client: Client | undefined;
+}
+
+/** Returns the body of the answer. Undefined if the request is left to the other door. */
+type BodyOf = (ctx: PlainContext, found: Found) => Promise<object | '' | undefined>;
+
 interface Asked extends Pick<Call, 'ctx' | 'endpoint'> {
   readonly plan: Plan;
+  readonly found: Found;
 }
 
-async function answerCall(door: PlainDoorParts, answers: PlainAnswers, { ctx, endpoint, plan }: Asked): Promise<boolean> {
+async function bodyOfCall(door: PlainDoorParts, { ctx, endpoint, plan, found }: Asked): Promise<object | '' | undefined> {
   const reading = plainForm(ctx);
   const form = reading instanceof Promise ? await reading : reading;
-  if (!form) return false;
-  const unit = door.parts.adapters.unitOf(ctx);
-  let caller: Client | undefined;
-  try {
-    const finding = validClient(door, form.clientId);
-    caller = finding instanceof Promise ? await finding : finding;
-    const call = caller && isPlainCaller(door, ctx, endpoint, caller) ? { ctx, endpoint, caller, form, unit } : undefined;
-    const run = call && plan(door, call);
-    if (!run) return false;
-    const authenticating = isAuthenticated(door, call);
-    if (!(authenticating instanceof Promise ? await authenticating : authenticating)) return false;
-    noteCaller(ctx, call.caller);
-    return answers.send(ctx, endpoint, await run());
-  } catch (error) {
-    return answers.refuse({ ctx, endpoint, client: caller, unit }, error as Error);
-  }
+  if (!form) return undefined;
+  const finding = validClient(door, form.clientId);
+  const caller = finding instanceof Promise ? await finding : finding;
+  found.client = caller;
+  const call = caller && isPlainCaller(door, ctx, endpoint, caller) ? { ctx, endpoint, caller, form, unit: found.unit } : undefined;
+  const run = call && plan(door, call);
+  if (!run) return undefined;
+  const authenticating = isAuthenticated(door, call);
+  if (!(authenticating instanceof Promise ? await authenticating : authenticating)) return undefined;
+  noteCaller(ctx, call.caller);
+  return run();
 }
 
-const planToken: Plan = ({ handlers, admit, redeem }, { ctx, caller: client, form: { fields: parameters }, unit }) => {
+const planToken: Plan = ({ handlers, admit, redeem }, { ctx: plain, caller: client, form: { fields: parameters }, unit }) => {
   const grantType = parameters.grant_type ?? '';
   const handler = handlers.grantTypes.get(grantType);
   const record = clientOf(client);
   if (!handler || !record || !hasPlainValues(parameters) || !client.grantTypeAllowed(grantType)) return undefined;
+  const ctx = plain as Context;
   const request: TokenRequest = { ctx, unit, client, record, parameters, proof: () => undefined };
   return async () => {
     await admit(request);
@@ -115,7 +170,7 @@ const planToken: Plan = ({ handlers, admit, redeem }, { ctx, caller: client, for
 
 const planBackchannel: Plan = ({ answerClient }, { ctx, caller: client, form: { fields: parameters } }) => {
   const record = clientOf(client);
-  return answerClient && record && (() => answerClient({ ctx, client, record, parameters }));
+  return answerClient && record && (() => answerClient({ ctx: ctx as Context, client, record, parameters }));
 };
 
 const planIntrospection: Plan = ({ handlers }, { ctx, caller, form, unit }) => {
@@ -133,24 +188,24 @@ const planRevocation: Plan = ({ handlers }, { ctx, caller, form, unit }) => {
   };
 };
 
-async function answerUserinfo({ parts, findClient, handlers }: PlainDoorParts, answers: PlainAnswers, ctx: Context): Promise<boolean> {
-  const { adapters } = parts;
+/** Leaves out assertions, because a request whose assertion was used cannot be sent on. */
+const planPlainIntrospection: Plan = (door, call) => (call.form.assertion === undefined ? planIntrospection(door, call) : undefined);
+
+async function bodyOfUserinfo(
+  { parts: { adapters }, findClient, handlers }: PlainDoorParts,
+  ctx: PlainContext,
+  found: Found,
+): Promise<object | undefined> {
   const value = plainBearer(ctx);
-  if (value === undefined) return false;
-  const unit = adapters.unitOf(ctx);
-  let client: Client | undefined;
-  try {
-    const found = await adapters.tokens.find(unit, 'AccessToken', value);
-    if (!found?.grant || !isPlainToken(found.token)) return false;
-    const { grant, token } = found as unknown as { grant: GrantRecord; token: UserinfoRequest['token'] };
-    client = await findClient(grant.clientId);
-    if (!client || !isAllowedOrigin(ctx, client)) return false;
-    const body = await handlers.userinfo({ ctx, client, token, grant });
-    if (!body) throw new errors.InvalidToken('associated account not found');
-    return answers.send(ctx, 'userinfo', body);
-  } catch (error) {
-    return answers.refuse({ ctx, endpoint: 'userinfo', client, unit }, error as Error);
-  }
+  const live = value === undefined ? undefined : await adapters.tokens.find(found.unit, 'AccessToken', value);
+  if (!live?.grant || !isPlainToken(live.token)) return undefined;
+  const { grant, token } = live as unknown as { grant: GrantRecord; token: UserinfoRequest['token'] };
+  const client = await findClient(grant.clientId);
+  found.client = client;
+  if (!client || !isAllowedOrigin(ctx, client)) return undefined;
+  const body = await handlers.userinfo({ ctx, client, token, grant });
+  if (!body) throw new errors.InvalidToken('associated account not found');
+  return body;
 }
 
 /** Returns the client, unless oidc-provider refuses its metadata. The other door answers such a client. */
@@ -164,11 +219,11 @@ function unlessInvalid(error: unknown): undefined {
 }
 
 /** Returns whether the door may answer the client. oidc-provider answers clients of FAPI 2.0. */
-const isPlainCaller = ({ parts: { isFapi2 } }: PlainDoorParts, ctx: Context, endpoint: Endpoint, caller: Client): boolean =>
+const isPlainCaller = ({ parts: { isFapi2 } }: PlainDoorParts, ctx: PlainContext, endpoint: Endpoint, caller: Client): boolean =>
   !isFapi2(clientOf(caller)) && (endpoint === 'backchannel_authentication' || isAllowedOrigin(ctx, caller));
 
 /** Returns whether the origin of the request, if there is one, is allowed for the client. oidc-provider refuses all other origins. */
-const isAllowedOrigin = ({ req: { headers } }: Context, client: Client): boolean =>
+const isAllowedOrigin = ({ req: { headers } }: PlainContext, client: Client): boolean =>
   headers.origin === undefined || isOriginOf(client, headers.origin);
 
 /** Returns whether the client authenticates by the method for which it is registered. A public client sends its id alone. */

@@ -2,32 +2,40 @@
  * Readers for the common forms of requests: a form of a client with a secret, with an assertion or without credentials, and a GET with a bearer token. The
  * readers return undefined for all other requests.
  */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parse } from 'node:querystring';
-import type { Context } from 'koa';
 import { basicCredentials } from '../../../http/clients/basic-credentials.js';
 import { decodeForm } from '../../../text/decode.js';
 import { assertedClientId } from '../../clients/assertions.js';
 
+/** The members of a Koa context that the door reads. The door also answers requests for which there is no context. */
+export interface PlainContext {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly state: Record<PropertyKey, unknown>;
+  readonly querystring: string;
+  accepts(...types: string[]): string | string[] | false;
+}
+
 /** Headers of other kinds of authentication. */
 const unusualHeaders = ['dpop', 'oauth-client-attestation', 'oauth-client-attestation-pop'] as const;
 
-const hasPlainHeaders = (ctx: Context): boolean =>
+const hasPlainHeaders = (ctx: PlainContext): boolean =>
   unusualHeaders.every((name) => ctx.req.headers[name] === undefined) &&
   ctx.req.headers.origin !== '' &&
   !asksForPage(ctx) &&
   !hasCorsHeaders(ctx);
 
 /** Returns whether middleware of an extension has set headers for other origins. oidc-provider then leaves the headers as they are, and checks no origin. */
-const hasCorsHeaders = ({ res }: Context): boolean => res.getHeaderNames().some((name) => name.startsWith('access-control-'));
+const hasCorsHeaders = ({ res }: PlainContext): boolean => res.getHeaderNames().some((name) => name.startsWith('access-control-'));
 
 const usualAccepts: ReadonlySet<string | undefined> = new Set([undefined, '*/*', 'application/json']);
 
 /** Returns whether a refusal would be a page, which oidc-provider shows. */
-const asksForPage = (ctx: Context): boolean => !usualAccepts.has(ctx.req.headers.accept) && ctx.accepts('json', 'html') === 'html';
+const asksForPage = (ctx: PlainContext): boolean => !usualAccepts.has(ctx.req.headers.accept) && ctx.accepts('json', 'html') === 'html';
 
 /** Returns the bearer token of a GET without parameters. @see RFC 6750 §2.1 */
-export function plainBearer(ctx: Context): string | undefined {
+export function plainBearer(ctx: PlainContext): string | undefined {
   const { req, querystring } = ctx;
   if (req.method !== 'GET' || querystring !== '' || !hasPlainHeaders(ctx)) return undefined;
   return /^bearer ([\w.~+/-]+=*)$/i.exec(req.headers.authorization ?? '')?.[1];
@@ -55,7 +63,7 @@ const LIMIT = 56 * 1024;
  * Returns the fields of a form, and its secret. Reads only a body that arrived in one piece, as forms do. The body is put back in the same tick, because a
  * request that was read to its end could not be read again.
  */
-export function plainForm(ctx: Context): PlainForm | undefined | Promise<PlainForm | undefined> {
+export function plainForm(ctx: PlainContext): PlainForm | undefined | Promise<PlainForm | undefined> {
   const { req } = ctx;
   if (req.method !== 'POST' || !hasPlainHeaders(ctx) || !formType.test(req.headers['content-type'] ?? '')) return undefined;
   const length = Number(req.headers['content-length']);
