@@ -53,6 +53,8 @@ export function createSignInCutoffs({ deliveries: { enqueue, handle }, caches, r
         const cutoff = data as unknown as SignInCutoff;
         // Caches may hold the former tenant, if a node crashed after its write and before it notified them.
         if ('tid' in cutoff) await caches.changed(collections.tenants.name, cutoff.tid);
+        // The node that made the change may have died before it noted the cut-off, and before it notified the caches.
+        else await recent.note(cutoff.oid);
         const left = await listener(cutoff);
         if (left) (await enqueue([{ kind: KIND, data: { ...left } }])).release();
       });

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, jest, test } from '@jest/globals';
 import { unknownCutoffs } from '../../../lib/directory/accounts/recent-cutoffs.js';
 import { createSignInCutoffs, LATEST_ANSWER_MS, type OnSignInCutoff } from '../../../lib/directory/accounts/sign-in-cutoff.js';
+import type { Delivery } from '../../../lib/store/records/records.js';
 import { cutOffs } from '../../support/sign-in/cut-offs.js';
 
 type Listener = Parameters<OnSignInCutoff>[0];
@@ -10,6 +11,7 @@ type Listener = Parameters<OnSignInCutoff>[0];
 /** Cut-offs whose steps are noted in order. */
 function withSteps(listener: Listener | undefined) {
   const steps: string[] = [];
+  const handlers: ((delivery: Delivery) => Promise<void>)[] = [];
   const deliveries = {
     enqueue: async () => {
       steps.push('enqueued');
@@ -18,7 +20,7 @@ function withSteps(listener: Listener | undefined) {
         withdraw: async () => void steps.push('withdrawn'),
       };
     },
-    handle: jest.fn(),
+    handle: (_: string, send: (delivery: Delivery) => Promise<void>) => void handlers.push(send),
   };
   const recent = { ...unknownCutoffs, note: async (oid: string) => void steps.push(`noted ${oid}`) };
   const cutoffs = createSignInCutoffs({ deliveries, caches: { changed: async () => undefined }, recent, now: Date.now });
@@ -26,6 +28,9 @@ function withSteps(listener: Listener | undefined) {
   const change = async () => void steps.push('changed');
   return {
     steps,
+    async deliver(cutoff: Parameters<Listener>[0]): Promise<void> {
+      for (const send of handlers) await send({ data: { ...cutoff } } as unknown as Delivery);
+    },
     async run(cutoff: Parameters<Listener>[0]): Promise<number> {
       const began = performance.now();
       await cutoffs.withCutoff(cutoff, change);
@@ -57,6 +62,15 @@ test.each<readonly [string, Listener]>([
     expect(took).toBeGreaterThanOrEqual(LATEST_ANSWER_MS - 5);
   },
 );
+
+test('F5: a delivered cut-off is noted first, because its node may have died before', async () => {
+  const { steps, deliver } = withSteps(async () => {
+    steps.push('ended');
+    return undefined;
+  });
+  await deliver({ oid: 'o' });
+  expect(steps).toEqual(['noted o', 'ended']);
+});
 
 test('F5: the sign-ins of a tenant are delivered, because there may be many', async () => {
   const { steps, run } = withSteps(() => new Promise(() => {}));
