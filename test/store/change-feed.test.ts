@@ -1,6 +1,6 @@
 /** The change feed between two nodes: held up, with a gap, with late writers, with clocks that are off, with rows of other programs. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { v7 } from 'uuid';
 import { UnavailableError } from '../../lib/errors.js';
@@ -278,6 +278,30 @@ function suite(storeOf: () => Promise<DirectoryStore>): void {
     await until(async () => (await there.name()) === 'second');
   });
 
+  test('design §4: a notice that waits is sent by a node that cannot read the feed', async () => {
+    const [here, there] = [node(), node()];
+    await there.name();
+    here.faults.areLooksFailing = true;
+    here.faults.beforeEntry = async () => {
+      throw away();
+    };
+    await here.books.update('a', (row) => ({ ...row, name: 'second' }));
+    await until(async () => (await there.name()) === 'second');
+  });
+
+  test('design §4: a node that closes sends the notices that wait', async () => {
+    const [here, there] = [node(), node()];
+    await there.name();
+    here.faults.areLooksHeld = true;
+    here.faults.beforeEntry = async () => {
+      throw away();
+    };
+    await here.books.update('a', (row) => ({ ...row, name: 'second' }));
+    await here.cached.close();
+    await until(async () => (await there.name()) === 'second');
+    here.faults.areLooksHeld = false;
+  });
+
   test('design §4: two nodes that choose the same id both tell', async () => {
     const [here, there] = [node(), node()];
     await there.name();
@@ -358,6 +382,20 @@ describe('a cache of a node that is not current', () => {
     await cache.get('a');
     await cache.get('a');
     expect(state.loads).toBe(3);
+  });
+
+  test('design §4: shares no load that began before the process was stopped', async () => {
+    const answers: ((name: string) => void)[] = [];
+    const load = () => new Promise<{ name: string }>((resolve) => answers.push((name) => resolve({ name })));
+    const cache = createReadThrough(load, { max: 10, ttl: 60_000, currency: { isCurrent: () => false } });
+    const [early, shared] = [cache.get('a'), cache.get('a')];
+    expect(answers.length).toBe(1);
+    const now = performance.now();
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now + 10_000);
+    const late = cache.get('a');
+    clock.mockRestore();
+    answers.forEach((answer, index) => void answer(`answer ${index}`));
+    expect([await early, await shared, await late].map((value) => value?.name)).toEqual(['answer 0', 'answer 0', 'answer 1']);
   });
 
   test('design §8: answers its values while the store is unavailable, and does not ask the store for each', async () => {

@@ -78,10 +78,18 @@ export function createChangeFeed(directory: CheckedDirectory, options: ChangeFee
     }
   };
 
-  const look = async (): Promise<void> => {
-    await reader.look();
+  const sendAll = (): Promise<void> => {
     for (const { collection, ids } of notices.takeUnknown()) onChange(collection, ids);
-    await notices.send();
+    return notices.send();
+  };
+
+  const look = async (): Promise<void> => {
+    try {
+      await reader.look();
+    } finally {
+      // Other nodes rely on the notices even if this node cannot read the log.
+      await sendAll();
+    }
   };
 
   const timer = setInterval(async () => {
@@ -104,9 +112,9 @@ export function createChangeFeed(directory: CheckedDirectory, options: ChangeFee
       onChange(collection, [id]);
       notices.addUnknown(collection, id);
     },
-    close() {
+    async close() {
       clearInterval(timer);
-      return removal.close();
+      await Promise.all([removal.close(), attempt(sendAll)]);
     },
   };
 }

@@ -7,6 +7,8 @@ const ABSENT_TTL_MS = 1000;
 const MAX_ABSENT = 1000;
 /** Characters of the longest absent key that is remembered, so that made-up names do not fill the memory. */
 const MAX_ABSENT_NAME = 256;
+/** Milliseconds in which callers share a load. A load of a process that was stopped meanwhile may answer what the store had before. */
+const SHARED_MS = 2_000;
 /** Milliseconds after a failed load in which an outage is assumed, so that not each read waits for a store that hangs. */
 const AWAY_MS = 1000;
 
@@ -19,6 +21,12 @@ export interface ReadThrough<V> {
   forget(key: string): void;
   /** Forgets all values, as {@link ReadThrough.forget} does. */
   clear(): void;
+}
+
+/** A load under way. */
+interface Load<V> {
+  readonly value: Promise<V | undefined>;
+  readonly begunAt: number;
 }
 
 /** Whether this node knows what other nodes have changed. */
@@ -56,7 +64,7 @@ class Cache<V extends object> implements ReadThrough<V> {
   readonly #last;
   readonly #absent;
   readonly #lastAbsent;
-  readonly #loads = new Map<string, Promise<V | undefined>>();
+  readonly #loads = new Map<string, Load<V>>();
   #awayUntil = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -74,7 +82,7 @@ class Cache<V extends object> implements ReadThrough<V> {
 
   // The methods are arrows, because callers take them out of the cache.
   get = async (key: string): Promise<V | undefined> => {
-    const load = () => this.#loads.get(key) ?? this.#loadOnce(key);
+    const load = () => this.#underWay(key) ?? this.#loadOnce(key);
     if (!this.#answers()) return load();
     return this.#values.get(key) ?? (this.#absent.has(key) ? undefined : load());
   };
@@ -102,11 +110,16 @@ class Cache<V extends object> implements ReadThrough<V> {
     return this.#currency.isCurrent() || (!this.#isUnansweredInOutage && this.#awayUntil > performance.now());
   }
 
+  #underWay(key: string): Promise<V | undefined> | undefined {
+    const load = this.#loads.get(key);
+    return load && performance.now() - load.begunAt <= SHARED_MS ? load.value : undefined;
+  }
+
   async #loadOnce(key: string): Promise<V | undefined> {
-    const loading = this.#load(key);
+    const loading = { begunAt: performance.now(), value: this.#load(key) };
     this.#loads.set(key, loading);
     try {
-      const value = await loading;
+      const value = await loading.value;
       if (this.#loads.get(key) === loading) this.#keep(key, value);
       return value;
     } catch (error) {
