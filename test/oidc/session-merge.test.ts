@@ -1,11 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { mergeSessions, type SessionGrant, type SessionPayload } from '../../lib/oidc/artifacts/session-merge.js';
+import { recordIn, textOf } from '../../lib/oidc/artifacts/short-form.js';
+import { present } from '../../lib/present.js';
 import type { Artifact, ArtifactKey, Put } from '../../lib/store/artifact-store.js';
 
 const key = 'Session{a}b' as ArtifactKey;
 const stored = (payload: SessionPayload, version = 1, more: Partial<Artifact> = {}): Artifact => ({
   key,
-  value: JSON.stringify(payload),
+  value: textOf('Session', payload),
+  ...present({ account: payload.accountId }),
   version,
   expiresAt: 1000,
   ...more,
@@ -13,7 +16,8 @@ const stored = (payload: SessionPayload, version = 1, more: Partial<Artifact> = 
 const put = (payload: SessionPayload, more: Partial<Put> = {}): Put => ({
   op: 'put',
   key,
-  value: JSON.stringify(payload),
+  value: textOf('Session', payload),
+  ...present({ account: payload.accountId }),
   expiresAt: 1000,
   ...more,
 });
@@ -28,7 +32,7 @@ const signedIn = { accountId: 'alice', loginTs: 1 };
 
 const merged = (base: SessionPayload | undefined, ours: SessionPayload, theirs: SessionPayload | undefined): SessionPayload | undefined => {
   const result = mergeSessions(base && stored(base), put(ours), theirs && stored(theirs, 7));
-  return result && JSON.parse(result.value);
+  return result && (recordIn('Session', result) as SessionPayload);
 };
 
 describe('F3: two requests of one session write at once', () => {

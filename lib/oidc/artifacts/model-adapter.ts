@@ -2,9 +2,10 @@
  * Artifacts: oidc-provider's models as records of the artifact store, and the adapter for oidc-provider's configuration.
  *
  * A request reads and writes through one `unit-of-work`, which commits before the response is made. An id names its kind and its slot without I/O (`ids`).
- * A stored record holds nothing that can be replayed (`stored-form`).
+ * A stored record holds nothing that can be replayed (`stored-form`). Sessions and grants have short names and say nothing twice (`short-form`).
  */
 import Provider, { type Adapter, type AdapterPayload, type KoaContextWithOIDC } from 'oidc-provider';
+import { present } from '../../present.js';
 import { slotOfKey } from '../../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../store/artifact-store.js';
 import { MAX_APART_SECONDS } from '../../store/times/clock.js';
@@ -71,7 +72,7 @@ class ModelAdapter implements Adapter {
   /** Values that a request recorded as used. A retried request has the same proof, which is no replay. @see RFC 9449 §11.1 */
   readonly #usedBy = perRequest(() => new Set<string>());
   /** The session as the request last wrote it, and the version that the write replaced. */
-  readonly #written = new WeakMap<UnitOfWork, { readonly value: string; readonly version: number }>();
+  readonly #written = new WeakMap<UnitOfWork, Pick<Artifact, 'value' | 'account' | 'version'>>();
 
   constructor(model: string, options: ModelAdapterOptions, unitOf: (ctx: object | undefined) => UnitOfWork) {
     this.#model = model;
@@ -223,10 +224,10 @@ class ModelAdapter implements Adapter {
     const own = this.#written.get(unit);
     if (before && !own && isFresh(before, write)) return;
     const next: Put = { ...write, links: grantLinks(payload, write.key), if: before ? { version: before.version } : 'absent' };
-    const base = before && own && before.version > own.version ? { ...before, value: own.value } : before;
+    const base = before && own && before.version > own.version ? own : before;
     const put = base === before ? next : (mergeSessions(base, next, before) ?? next);
     if (before && isFresh(before, put)) return;
-    this.#written.set(unit, { value: next.value, version: before?.version ?? 0 });
+    this.#written.set(unit, { value: next.value, version: before?.version ?? 0, ...present({ account: next.account }) });
     unit.put(put, (fresh) => mergeSessions(base, next, fresh));
   }
 
@@ -261,4 +262,5 @@ function grantLinks({ authorizations = {} }: SessionPayload, session: ArtifactKe
 const isFresh = (before: Artifact, next: Put): boolean =>
   next.expiresAt - before.expiresAt < (next.expiresAt - nodeTime()) / 20 &&
   next.expiresAt >= before.expiresAt &&
+  before.account === next.account &&
   before.value === next.value;

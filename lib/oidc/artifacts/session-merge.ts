@@ -1,4 +1,6 @@
+import { present } from '../../present.js';
 import type { Artifact, Put } from '../../store/artifact-store.js';
+import { recordIn, textOf } from './short-form.js';
 
 /** A grant of this session, with the members that logout and the switch of accounts need. */
 export interface SessionGrant {
@@ -24,9 +26,13 @@ export interface SessionPayload {
  * Merges the writes of two concurrent requests of one session: keeps what each request added. Returns undefined if the session has ended, or has another
  * sign-in that this request does not know. A late write never restores what a logout removed.
  */
-export function mergeSessions(base: Artifact | undefined, ours: Put, theirs: Artifact | undefined): Put | undefined {
+export function mergeSessions(
+  base: Pick<Artifact, 'value' | 'account'> | undefined,
+  ours: Put,
+  theirs: Artifact | undefined,
+): Put | undefined {
   if (!theirs) return undefined;
-  const [before, mine, now] = [base?.value ?? '{}', ours.value, theirs.value].map((value) => JSON.parse(value) as SessionPayload) as [
+  const [before, mine, now] = [base ?? { value: '{}' }, ours, theirs].map((artifact) => recordIn('Session', artifact)) as [
     SessionPayload,
     SessionPayload,
     SessionPayload,
@@ -47,9 +53,11 @@ export function mergeSessions(base: Artifact | undefined, ours: Put, theirs: Art
   }
   const grants = new Map([...(now.grants ?? []), ...(mine.grants ?? [])].map((grant) => [grant.grantId, grant]));
   if (grants.size > 0) merged.grants = [...grants.values()];
+  const { account: _, ...write } = ours;
   return {
-    ...ours,
-    value: JSON.stringify(merged),
+    ...write,
+    value: textOf('Session', merged),
+    ...present({ account: merged.accountId }),
     expiresAt: Math.max(ours.expiresAt, theirs.expiresAt),
     links: { ...theirs.links, ...ours.links },
     if: { version: theirs.version },

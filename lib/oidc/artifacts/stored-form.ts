@@ -5,13 +5,15 @@ import type { Sealer } from '../../store/sealer.js';
 import { MAX_APART_SECONDS } from '../../store/times/clock.js';
 import { partsOfSessionId } from './ids.js';
 import { modelOf } from './models.js';
+import { textOf } from './short-form.js';
 import { readStored } from './stored-records.js';
 
 /** Form of a protocol record in the store. Nothing in it can be replayed. */
 export interface StoredForm {
+  /** Returns the value of an artifact, whose `account` is the payload's `accountId` if the model is listed by account. */
   encode(model: string, id: string, payload: AdapterPayload): string;
   /** Returns undefined if the record does not belong to this id, or is damaged. */
-  decode(model: string, id: string, record: Pick<Artifact, 'value' | 'expiresAt'>): AdapterPayload | undefined;
+  decode(model: string, id: string, record: Pick<Artifact, 'value' | 'expiresAt' | 'account'>): AdapterPayload | undefined;
 }
 
 type Json = Record<string, unknown>;
@@ -38,12 +40,12 @@ export function createStoredForm(sealer: Sealer, resumeUrl: (uid: string) => str
         if (record.session) record.session = { ...(record.session as Json), cookie: undefined };
         if (typeof record.parJti === 'string') record.parJti = sealer.encrypt('interaction', id, record.parJti);
       }
-      return JSON.stringify(record);
+      return textOf(model, record);
     },
-    decode(model, id, { value, expiresAt }) {
-      const record = readStored<Json>(model, value);
+    decode(model, id, artifact) {
+      const record = readStored<Json>(model, artifact);
       if (!record) return undefined;
-      record.exp = Math.floor(expiresAt / 1000);
+      record.exp = Math.floor(artifact.expiresAt / 1000);
       const { form } = modelOf(model);
       if (form === 'session') {
         const parts = partsOfSessionId(id);

@@ -1,6 +1,7 @@
 /** Reading of stored sessions and grants. A damaged record reads as absent: the record gives no access, and stops neither a list nor a sign-out. */
 import { isOfKind } from '../../store/artifact-key.js';
 import type { Artifact } from '../../store/artifact-store.js';
+import { recordIn } from './short-form.js';
 
 type Members = Readonly<Record<string, unknown>>;
 type Check = (value: unknown) => boolean;
@@ -45,10 +46,10 @@ const checks: Readonly<Record<string, Check>> = {
   }),
 };
 
-/** Returns the record in the text of an artifact of the model. Undefined if the text is damaged. */
-export function readStored<T>(model: string, value: string): T | undefined {
+/** Returns the record in an artifact of the model. Undefined if the text of the artifact is damaged. */
+export function readStored<T>(model: string, artifact: Pick<Artifact, 'value' | 'account'>): T | undefined {
   try {
-    const record: unknown = JSON.parse(value);
+    const record = recordIn(model, artifact);
     return (checks[model] ?? isMembers)(record) ? (record as T) : undefined;
   } catch {
     return undefined;
@@ -56,5 +57,5 @@ export function readStored<T>(model: string, value: string): T | undefined {
 }
 
 /** Returns whether an artifact is a session or a grant that is damaged. */
-export const isDamaged = ({ key, value }: Pick<Artifact, 'key' | 'value'>): boolean =>
-  Object.keys(checks).some((model) => isOfKind(key, model) && readStored(model, value) === undefined);
+export const isDamaged = (artifact: Pick<Artifact, 'key' | 'value' | 'account'>): boolean =>
+  Object.keys(checks).some((model) => isOfKind(artifact.key, model) && readStored(model, artifact) === undefined);

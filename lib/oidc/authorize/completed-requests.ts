@@ -180,7 +180,7 @@ async function isStored({ artifacts }: Pick<OidcParts, 'artifacts'>, { id, accou
   const { uid } = partsOfSessionId(id) ?? {};
   const key = uid === undefined ? undefined : keyOf('Session', uid);
   const artifact = key && (await artifacts.read([{ key }])).get(key);
-  const stored = artifact && readStored<SessionPayload>('Session', artifact.value);
+  const stored = artifact && readStored<SessionPayload>('Session', artifact);
   return stored?.accountId === accountId && stored.loginTs === loginTs;
 }
 

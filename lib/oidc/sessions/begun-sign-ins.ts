@@ -10,6 +10,7 @@ import { digestOfKey, isOfKind } from '../../store/artifact-key.js';
 import type { ArtifactKey, Put } from '../../store/artifact-store.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
+import { textOf } from '../artifacts/short-form.js';
 import { readStored } from '../artifacts/stored-records.js';
 import type { OidcParts } from '../context.js';
 import { changeSession } from './sessions.js';
@@ -44,13 +45,14 @@ export async function giveSession(
     return given;
   });
   if (!before || !key || !given?.accountId) return before;
-  const ended = await endIfCutOff(parts, [{ key, value: JSON.stringify(given), account: given.accountId }]);
+  const ended = await endIfCutOff(parts, [{ key, value: textOf('Session', given), account: given.accountId }]);
   return ended ? undefined : before;
 }
 
-function isCutOff(account: Account | undefined, { key, value }: BegunSignIn): boolean {
-  const session = isOfKind(key, 'Session') ? readStored<SessionPayload>('Session', value) : undefined;
+function isCutOff(account: Account | undefined, begun: BegunSignIn): boolean {
+  const { key } = begun;
+  const session = isOfKind(key, 'Session') ? readStored<SessionPayload>('Session', begun) : undefined;
   if (session) return isOver(account, session.loginTs, session, digestOfKey(key));
-  const grant = isOfKind(key, 'Grant') ? readStored<GrantRecord>('Grant', value) : undefined;
+  const grant = isOfKind(key, 'Grant') ? readStored<GrantRecord>('Grant', begun) : undefined;
   return grant !== undefined && isOver(account, grant.login?.authTime, grant.login, grant.login?.session);
 }

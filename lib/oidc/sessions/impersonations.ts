@@ -150,7 +150,8 @@ async function end(made: ImpersonationParts, ctx: Context, next: string): Promis
 async function endOf(parts: OidcParts, oid: string, name: string): Promise<void> {
   const { artifacts } = parts;
   const notices = new LogoutNotices(parts);
-  for (const { key, value, expiresAt } of await artifacts.listByAccount(oid)) {
+  for (const artifact of await artifacts.listByAccount(oid)) {
+    const { key, expiresAt } = artifact;
     if (isOfKind(key, 'Session'))
       await endSignIn(
         artifacts,
@@ -159,7 +160,7 @@ async function endOf(parts: OidcParts, oid: string, name: string): Promise<void>
         ({ impersonation }) => impersonation === name,
       );
     // Ends also a grant that its session does not list.
-    else if (isOfKind(key, 'Grant') && readStored<GrantRecord>('Grant', value)?.login?.impersonation === name)
+    else if (isOfKind(key, 'Grant') && readStored<GrantRecord>('Grant', artifact)?.login?.impersonation === name)
       await artifacts.commit([{ op: 'remove', key, until: expiresAt }]);
   }
   notices.release();

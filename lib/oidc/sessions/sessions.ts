@@ -13,6 +13,7 @@ import { keyOf } from '../artifacts/ids.js';
 import { isOfEndedSession } from '../artifacts/lost-writes.js';
 import { type Aside, signInMembers } from '../artifacts/session-members.js';
 import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
+import { textOf } from '../artifacts/short-form.js';
 import { readStored } from '../artifacts/stored-records.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
 import type { OidcParts } from '../context.js';
@@ -66,7 +67,7 @@ export async function changeSession(
     const artifact = (await artifacts.read([{ key }])).get(key);
     if (!artifact) return undefined;
     const { version, account: _account, ...record } = artifact;
-    const before = readStored<SessionPayload>('Session', artifact.value);
+    const before = readStored<SessionPayload>('Session', artifact);
     if (!before) return undefined;
     const after = change(before);
     if (!after) return undefined;
@@ -74,7 +75,7 @@ export async function changeSession(
     const put = {
       ...record,
       op: 'put',
-      value: JSON.stringify(after),
+      value: textOf('Session', after),
       expiresAt: Math.max(record.expiresAt, keptUntil),
       ...(after.accountId ? { account: after.accountId } : {}),
       if: { version },

@@ -187,7 +187,7 @@ async function recordsOf({ artifacts }: OidcParts, oid: string): Promise<Records
   const all = await artifacts.listByAccount(oid);
   const of = <T>(kind: string) =>
     all.flatMap((artifact) => {
-      const record = isOfKind(artifact.key, kind) ? readStored<T>(kind, artifact.value) : undefined;
+      const record = isOfKind(artifact.key, kind) ? readStored<T>(kind, artifact) : undefined;
       return record ? [{ artifact, record }] : [];
     });
   return {

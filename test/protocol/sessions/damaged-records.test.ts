@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
+import { recordIn, textOf } from '../../../lib/oidc/artifacts/short-form.js';
 import { isOfKind } from '../../../lib/store/artifact-key.js';
 import { type AdminClient, administer, adminSeed, adminToken } from '../../support/administration/admin.js';
 import { type Agent, authorizeUrl, createPkce, type Json, obtainTokens } from '../../support/client/agent.js';
@@ -28,7 +29,6 @@ const login = { authTime: 'number', amr: 'texts', idp: 'text', act: 'act', endsA
 /** The members of each kind of record, by their path, with their types. */
 const members: Readonly<Record<string, Readonly<Record<string, keyof typeof types>>>> = {
   Session: {
-    accountId: 'text',
     loginTs: 'number',
     amr: 'texts',
     idp: 'text',
@@ -38,7 +38,7 @@ const members: Readonly<Record<string, Readonly<Record<string, keyof typeof type
     authorizations: 'members',
   },
   Grant: {
-    ...{ clientId: 'text', accountId: 'text', sid: 'text', login: 'login' },
+    ...{ clientId: 'text', sid: 'text', login: 'login' },
     ...Object.fromEntries(Object.entries(login).map(([name, type]) => [`login.${name}`, type])),
   },
 };
@@ -47,18 +47,18 @@ interface Damage {
   readonly name: string;
   readonly apply: (value: string) => string;
 }
-function withMember(text: string, path: string, value: unknown): string {
-  const record = JSON.parse(text) as Json;
+function withMember(kind: string, text: string, path: string, value: unknown): string {
+  const record = recordIn(kind, { value: text, account: 'the account' }) as Json;
   const [name = '', inner] = path.split('.');
   record[name] = inner === undefined ? value : { ...record[name], [inner]: value };
-  return JSON.stringify(record);
+  return textOf(kind, record);
 }
 const damagesOf = (kind: string): readonly Damage[] => [
   ...['no JSON', '', '[]', 'null', '5', '"x"'].map((text) => ({ name: `the text ${text}`, apply: () => text })),
   ...Object.entries(members[kind] ?? {}).flatMap(([path, type]) =>
     values
       .filter((value) => !types[type](value))
-      .map((value) => ({ name: `${path}: ${JSON.stringify(value)}`, apply: (text: string) => withMember(text, path, value) })),
+      .map((value) => ({ name: `${path}: ${JSON.stringify(value)}`, apply: (text: string) => withMember(kind, text, path, value) })),
   ),
 ];
 

@@ -6,6 +6,7 @@ import { createCipheriv, hkdfSync } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import Provider, { type Adapter, type AdapterPayload, type Configuration, type JWK } from 'oidc-provider';
 import { keyOf } from '../../../lib/oidc/artifacts/ids.js';
+import { recordIn } from '../../../lib/oidc/artifacts/short-form.js';
 import type { Artifact, ArtifactStore } from '../../../lib/store/artifact-store.js';
 import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 import type { ApiResource, Client, Group, Person, Tenant } from '../../../lib/store/records/records.js';
@@ -131,7 +132,7 @@ const recordsOf = (model: string, artifacts: Pick<ArtifactStore, 'read'>): Adapt
     if (!found) return undefined;
     const spent = found.consumedAt === undefined ? {} : { consumed: Math.floor(found.consumedAt / 1000) };
     return {
-      ...(await membersOf(found, artifacts)),
+      ...(await membersOf(model, found, artifacts)),
       ...spent,
       kind: model,
       jti: id,
@@ -141,10 +142,11 @@ const recordsOf = (model: string, artifacts: Pick<ArtifactStore, 'read'>): Adapt
 });
 
 /** A spent refresh token leaves to its successor what that has as well. */
-async function membersOf({ value, consumedAt, links }: Artifact, artifacts: Pick<ArtifactStore, 'read'>): Promise<object> {
+async function membersOf(model: string, artifact: Artifact, artifacts: Pick<ArtifactStore, 'read'>): Promise<object> {
+  const { consumedAt, links } = artifact;
   const key = consumedAt === undefined ? undefined : links?.successor;
   const next = key && (await artifacts.read([{ key }])).get(key);
-  return { ...(next && (await membersOf(next, artifacts))), ...(JSON.parse(value) as object) };
+  return { ...(next && (await membersOf(model, next, artifacts))), ...(recordIn(model, artifact) as object) };
 }
 
 const noRecords: Adapter = {

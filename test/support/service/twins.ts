@@ -10,6 +10,7 @@ import Koa from 'koa';
 import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { UnavailableError } from '../../../lib/errors.js';
+import { recordIn, textOf } from '../../../lib/oidc/artifacts/short-form.js';
 import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '../../../lib/store/artifact-store.js';
 import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 import type { PendingEvent } from '../../../lib/store/records/records.js';
@@ -259,9 +260,10 @@ export async function startTwins(
       for (const [key, found] of await memory.read([...all].filter((each) => each.startsWith(`${kind}{`)).map((each) => ({ key: each })))) {
         if (!found) continue;
         const { version, ...artifact } = found;
-        const record = JSON.parse(artifact.value) as Record<string, unknown>;
+        const record = recordIn(kind, found) as Record<string, unknown>;
         change(record, key);
-        await memory.commit([{ op: 'put', ...artifact, value: JSON.stringify(record), if: { version } }]);
+        const account = typeof record.accountId === 'string' && artifact.account !== undefined ? { account: record.accountId } : {};
+        await memory.commit([{ op: 'put', ...artifact, ...account, value: textOf(kind, record), if: { version } }]);
       }
     },
     async close() {
