@@ -45,6 +45,12 @@ const more = [
   { id: 'globex', metadata: code, allowedTenants: ['Globex'] },
   { id: 'narrowed', metadata: code },
   { id: 'off', metadata: code },
+  { id: 'bound', metadata: { ...code, dpop_bound_access_tokens: true } },
+  {
+    id: 'app',
+    metadata: { ...code, redirect_uris: ['com.example.app:/cb'], application_type: 'native', token_endpoint_auth_method: 'none' },
+    secret: undefined,
+  },
   { id: 'brief', metadata: code, lifetimes: { refreshTokenAbsolute: 50 } },
 ].map((client) => ({ name: client.id, secret: `${client.id}-secret`, allowedScopes: [...identity, 'orders.read'], ...client }));
 
@@ -66,8 +72,22 @@ const seed = {
 } as unknown as typeof testSeed;
 
 let answeredHere = 0;
+/** Sees which way answers, and judges sign-ins by `state`. A line for each judgement shows a requirement that is asked twice. */
 const looking: Extension = {
   name: 'looking',
+  requirements: ({ service: { logger } }) => [
+    {
+      name: 'looking',
+      error: 'interaction_required',
+      silent: 'pass',
+      check(_account, _signedIn, { client, parameters: { state } }) {
+        logger.info({ client: client.id, state }, 'a requirement is asked');
+        if (state === 'broken') throw new Error('the requirement is broken');
+        return state === 'open' || state === 'refused' ? state : 'met';
+      },
+      show: (ctx) => void ctx.throw(418),
+    },
+  ],
   around: {
     authorization: () => async (ctx, next) => {
       await next();
@@ -83,7 +103,8 @@ const words = new Set<string>();
 
 const { challenge } = createPkce();
 const clients = [...testSeed.clients, ...more].filter(({ metadata }) => 'redirect_uris' in metadata);
-const uriOf = (id: string) => (id === 'query' ? withQuery : redirectUri);
+const uris: Readonly<Record<string, string>> = { query: withQuery, app: 'com.example.app:/cb' };
+const uriOf = (id: string) => uris[id] ?? redirectUri;
 const scopesOf = ({ allowedScopes }: { allowedScopes: readonly string[] }) =>
   allowedScopes.filter((scope) => [...identity, 'orders.read'].includes(scope));
 

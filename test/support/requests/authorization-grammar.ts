@@ -26,7 +26,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   prompt: ['none', 'login', 'consent', 'select_account', 'create', 'none login', 'NONE', 'x'],
   scope: ['openid', 'openid profile', 'openid offline_access', 'openid  profile', 'openid openid', ' openid', 'orders.read', 'openid nonsense', 'openid invoices.read', 'openid "'], // biome-ignore format: a list
   redirect_uri: ['http://127.0.0.1:9/callback/', 'http://127.0.0.1:9/other', 'https://elsewhere.example/', 'http://127.0.0.1:9/callback#f', 'HTTP://127.0.0.1:9/callback', 'x', `http://127.0.0.1:9/${'y'.repeat(3000)}`], // biome-ignore format: a list
-  state: ['s', 'æ ø&=', 's'.repeat(4097), '"<\\', '\u0000'],
+  state: ['s', 'open', 'refused', 'broken', 'æ ø&=', 's'.repeat(4097), '"<\\', '\u0000'],
   nonce: ['n', 'n'.repeat(1025), 'æ'],
   code_challenge: ['x'.repeat(43), 'x'.repeat(42), 'x'.repeat(129), 'æ'.repeat(43)],
   code_challenge_method: ['S256', 's256', 'plain', 'x'],
@@ -155,7 +155,13 @@ export function createAuthorizationGrammar(seed: number, material: Authorization
     const method = isPost ? 'POST' : chance(0.02) ? 'HEAD' : 'GET';
     const kinds = ['Session', 'PushedAuthorizationRequest', 'AuthorizationCode', 'Grant'];
     const fault = chance(0.06)
-      ? pick<Fault>(['read', 'commit', ...kinds.flatMap((kind): Fault[] => [`removed ${kind}`, `changed ${kind}`])])
+      ? pick<Fault>([
+          'read',
+          'later read',
+          'persons',
+          'commit',
+          ...kinds.flatMap((kind): Fault[] => [`removed ${kind}`, `changed ${kind}`]),
+        ])
       : undefined;
     return {
       request: { method, path: isPost ? path : `${path}?${query.split('#')[0]}`, headers, body: isPost ? query : '' },

@@ -36,8 +36,11 @@ export interface Outcome {
   readonly lines: readonly unknown[];
 }
 
-/** A fault of the store in one request: what it cannot do, or the kind of the record that another request has just changed or removed. */
-export type Fault = 'read' | 'commit' | `removed ${string}` | `changed ${string}`;
+/**
+ * A fault of the stores in one request: what they cannot do, or the kind of the record that another request has just changed or removed. `later read` fails
+ * every read but the first.
+ */
+export type Fault = 'read' | 'later read' | 'commit' | 'persons' | `removed ${string}` | `changed ${string}`;
 
 /** The answer of oidc-provider by itself. */
 export interface BareOutcome extends Omit<Outcome, 'writes' | 'lines'> {
@@ -92,6 +95,7 @@ export async function startTwins(
   let recording = false;
   let hits = 1;
   let fault: Fault | undefined;
+  let reads = 0;
   const all = new Set<ArtifactKey>();
 
   /** Stores of one of the two. */
@@ -102,7 +106,9 @@ export async function startTwins(
     artifacts: {
       ...memory,
       async read(asked) {
-        if (fault === 'read') throw new UnavailableError('store_unavailable', { store: 'artifacts' }, {});
+        reads += 1;
+        if (fault === 'read' || (fault === 'later read' && reads > 1))
+          throw new UnavailableError('store_unavailable', { store: 'artifacts' }, {});
         const found = await memory.read(asked);
         const [what, key] = beaten;
         const artifact = key && found.get(key);
@@ -207,6 +213,7 @@ export async function startTwins(
 
   const outcomeOf = async ({ origin, written, lines, beaten }: typeof direct, asked: TwinRequest): Promise<Outcome> => {
     beaten.length = 0;
+    reads = 0;
     const answer = await send(agent, origin, asked);
     return { ...answer, writes: written.splice(0), lines: lines.splice(0) };
   };
