@@ -13,6 +13,7 @@ import type { OurSession } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
 import { pushedIdOf } from '../artifacts/ids.js';
 import { clientOf } from '../clients/clients.js';
+import { isOfProfile } from '../clients/fapi.js';
 import type { OidcParts } from '../context.js';
 import { createGrantFinder } from '../sessions/grants.js';
 import {
@@ -113,9 +114,8 @@ async function isPlainlyFine({ parts, accounts, findGrant }: Door, ctx: KoaConte
   const client = await findClient(oidc.provider, query.client_id as string);
   if (!client) return false;
   oidc.entity('Client', client);
-  const isPushed = query.request_uri !== undefined;
-  if (!isPlainClient(parts, client, isPushed) || profileOf(ctx) !== undefined) return false;
-  if (isPushed) await takePushed(ctx);
+  if (!isPlainClient(parts, client) || isOfProfile(ctx)) return false;
+  await takePushed(ctx);
   const params = oidc.params as Readonly<Record<string, unknown>>;
   if (!hasPlainValues(params)) return false;
   await checkParameters(ctx);
@@ -129,14 +129,11 @@ async function isPlainlyFine({ parts, accounts, findGrant }: Door, ctx: KoaConte
   return !(await asksForPrompt(ctx));
 }
 
-const profileOf = ({ oidc }: KoaContextWithOIDC): unknown => (oidc as unknown as { readonly fapiProfile: unknown }).fapiProfile;
-
 /** Returns whether somebody is signed in, and neither impersonates a user nor is impersonated. */
 const isPlainSession = ({ accountId, loginTs, act, aside, impersonation, actsAs }: OurSession): boolean =>
   accountId !== undefined && loginTs !== undefined && [act, aside, impersonation, actsAs].every((member) => member === undefined);
 
-function isPlainClient({ internalClients }: OidcParts, client: Client, isPushed: boolean): boolean {
+function isPlainClient({ internalClients }: OidcParts, client: Client): boolean {
   const record = clientOf(client);
-  if (!record || internalClients.isInternal(record) || record.requireConsent || client.requireSignedRequestObject) return false;
-  return isPushed || !client.requirePushedAuthorizationRequests;
+  return record !== undefined && !internalClients.isInternal(record) && !record.requireConsent;
 }

@@ -66,7 +66,10 @@ export function takeParameters(ctx: KoaContextWithOIDC): void {
   Object.assign(ctx.oidc, { params });
 }
 
-/** Replaces a reference by the parameters of the pushed request. Does not use the reference up. */
+/**
+ * Replaces a reference by the parameters of the pushed request. Does not use the reference up. Also refuses a request that had to be pushed, or to be a
+ * request object.
+ */
 export async function takePushed(ctx: KoaContextWithOIDC): Promise<void> {
   await loadPushedAuthorizationRequest(ctx, pass);
   await processRequestObject(ctx, pass);

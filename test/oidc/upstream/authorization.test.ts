@@ -56,6 +56,11 @@ describe('the plain door runs what the authorization endpoint runs', () => {
       'ensureOIDC, ensureSessionSave, ...stack',
       "get('authorization', routes.authorization, authError, ...authorization)",
     );
+    // A session that was saved with its cookie is not written again.
+    expectInOrder('helpers/initialize_app.js', 'async function ensureSessionSave', 'session?.touched', 'session.persist()');
+    expectInOrder('models/session.js', 'async persist()', 'return this.save(');
+    expectInOrder('helpers/als.js', 'new AsyncLocalStorage()');
+    expectInOrder('shared/authorization_error_handler.js', 'authorizationErrorHandler(ctx, next)', 'await next()', 'catch (caught)');
     expectInOrder('shared/no_cache.js', "ctx.set('cache-control', 'no-store')");
     expectInOrder('shared/assemble_params.js', 'ctx.oidc.params = new Params(allowList, params)');
     expectInOrder('helpers/params.js', 'this[prop] = params[prop] || undefined');
@@ -73,6 +78,22 @@ describe('the plain door runs what the authorization endpoint runs', () => {
       'client.requireSignedRequestObject',
       'return next()',
     );
+    expectInOrder(
+      'actions/authorization/pushed_authorization_requests.js',
+      'async function loadPushedAuthorizationRequest',
+      'params.request_uri !== undefined',
+      'pushedAuthorizationRequest.request',
+      'return next()',
+    );
+    expectInOrder(
+      'actions/authorization/request_parameters.js',
+      'function rejectUnsupported',
+      'params.request !== undefined',
+      'params.request_uri !== undefined',
+      'params.web_message_uri',
+      'return next()',
+    );
+    expectInOrder('actions/authorization/interactions.js', 'function interactionEmit', 'resumeRoutes.has(', "emit('interaction.ended'");
     expectInOrder('actions/authorization/response_parameters.js', 'allowOmittingSingleRegisteredRedirectUri', 'return next()');
   });
 
@@ -100,6 +121,8 @@ describe('the plain door runs what the authorization endpoint runs', () => {
   test('the grant, the prompts and the response', () => {
     expectInOrder(
       'actions/authorization/session.js',
+      'findAccount(ctx, accountId)',
+      "ctx.oidc.entity('Account', account)",
       'await loadExistingGrant(ctx)',
       'ensureClientContainer(',
       'grantIdFor(',
