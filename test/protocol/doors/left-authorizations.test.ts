@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ArtifactStore, Extension, Person } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { keyOf } from '../../../lib/oidc/artifacts/ids.js';
+import { recordIn, textOf } from '../../../lib/oidc/artifacts/short-form.js';
 import { cookieHeader } from '../../../lib/testing/cookies.js';
 import { Agent, authorizeUrl, createPkce, signIn } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
@@ -131,10 +132,11 @@ describe('a request that the door leaves', () => {
         const key = keyOf('Session', uid);
         const found = key && (await way.artifacts.read([{ key }])).get(key);
         if (!found) throw new Error('there is no session');
-        const { version, value, ...rest } = found;
-        const { accountId, ...record } = JSON.parse(value);
-        const changed = { ...record, accountId, act: { oid: accountId, sub: accountId, tid: 'x' }, impersonation: 'counting:x' };
-        await way.artifacts.commit([{ ...rest, op: 'put', value: JSON.stringify(changed), if: { version } }]);
+        const { version, ...rest } = found;
+        const record = recordIn('Session', found) as { readonly accountId: string };
+        const act = { oid: record.accountId, sub: record.accountId, tid: 'x' };
+        const value = textOf('Session', { ...record, act, impersonation: 'counting:x' });
+        await way.artifacts.commit([{ ...rest, op: 'put', value, if: { version } }]);
         return effects(way, agent, {});
       }),
     );
