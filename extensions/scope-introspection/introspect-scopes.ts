@@ -29,7 +29,7 @@ export async function introspectScopes(
   // Reads and writes ids as one client sees them. A caller that could read them as every client does could compare pseudonyms.
   const viewer = clientId === undefined ? caller : await clientOf(directory, clientId, caller);
   const id = await claims.userIdOf(sub, viewer);
-  const named = id === undefined ? [] : await directory.accounts.named(id);
+  const named = id === undefined ? [] : await directory.accounts.recentNamed(id);
   const [account, other] = named.filter(
     ({ tenant }) =>
       [caller, viewer].every((each) => each?.allowedTenants?.includes(tenant.id) ?? true) && (tid === undefined || tenant.id === tid),

@@ -204,12 +204,12 @@ function createContext(
 
 /** Creates the services for accounts of all tenants. */
 function createAccountServices(
-  { logger, hasher = createPasswords(), passwordRules = {}, privileged }: DirectoryOptions,
+  { logger, hasher = createPasswords(), passwordRules = {}, privileged, recentCutoffs = unknownCutoffs }: DirectoryOptions,
   context: DirectoryContext,
   deliveries: Deliveries,
 ) {
   const policies = createPolicyWatch(context, logger);
-  const accounts = createAccounts(context, createTenants(context), policies);
+  const accounts = createAccounts(context, createTenants(context), policies, recentCutoffs);
   const change = createPasswordChanges(context, deliveries);
   const problemOf = createPasswordRules(passwordRules, logger);
   const privileges = createPrivileges(context, privileged);

@@ -150,7 +150,7 @@ const rooms: readonly Room[] = [
     files: 'lib/directory/',
     mayImport: [
       'lib/background/',
-      'type lib/awaitable.ts',
+      'lib/awaitable.ts',
       'lib/display/',
       'lib/fetch/loopback.ts',
       'lib/store/',

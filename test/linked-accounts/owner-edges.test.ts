@@ -179,7 +179,7 @@ describe('LK-DISABLED: the owner of the credential', () => {
     expect((await endpoints().refresh(slip.refresh_token, 'app')).status).toBe(400);
   });
 
-  test('an account that is not linked takes one read of a person for each use of a token, a linked one two', async () => {
+  test('an account that is not linked takes one read of a person for each refresh, a linked one two', async () => {
     const { parent, child } = await pair();
     for (const [account, expected] of [
       [parent, 1],
@@ -187,7 +187,7 @@ describe('LK-DISABLED: the owner of the credential', () => {
     ] as const) {
       const { tokens } = await browserOf(account, parent);
       reads.length = 0;
-      await endpoints().userinfo(tokens.access_token);
+      await endpoints().refresh(tokens.refresh_token, 'app');
       // The outbox reads by itself.
       expect(reads.filter((index) => index !== 'byOutbox')).toEqual(Array(expected).fill('byUser'));
     }

@@ -6,6 +6,7 @@
  * decides which callers may do something that could let a user sign in as the person.
  */
 
+import type { Awaitable } from '../../awaitable.js';
 import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
 import { isNameOf } from '../identifiers.js';
 
@@ -42,8 +43,21 @@ export interface Narrowed {
 
 /** Accounts of all tenants, for sign-in and protocol code, which gets the tenant from the account. All other code names a tenant first. */
 export interface Accounts {
-  /** Returns the account of an `oid`, usable or not. */
+  /** Returns the account of an `oid`, usable or not. Reads the store. */
   findByOid(oid: string): Promise<Account | undefined>;
+  /**
+   * Returns the account of an `oid`, usable or not, from rows that this node may have cached. A change on another node may be missing for up to
+   * two seconds. Reads the store if the node has not cached the rows, or the cached account is not usable.
+   *
+   * The result may answer only a request with a live session or grant of the account, because a cut-off ends these first. The result may not
+   * decide a sign-in, the issue of a token, or a write. All callers share the rows, which are frozen.
+   */
+  recentByOid(oid: string): Awaitable<Account | undefined>;
+  /**
+   * Returns the result of {@link named}, from rows that this node may have cached, for a request without a session or grant of the account.
+   * Reads the store if the sign-ins of one of the accounts were cut off recently. The other rules of {@link recentByOid} hold.
+   */
+  recentNamed(id: string): Promise<readonly Account[]>;
   /**
    * Returns the usable accounts that a user id means. The id of a parent account means all linked accounts, because its child accounts share
    * the id as `sub`.

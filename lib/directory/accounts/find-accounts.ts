@@ -1,6 +1,9 @@
+import { type Awaitable, onceThere } from '../../awaitable.js';
 import { present } from '../../present.js';
+import { createBounded } from '../../store/caches/bounded.js';
+import type { Cached } from '../../store/caches/cache.js';
 import { leftOutOf, withLeftOut } from '../../store/records/left-out.js';
-import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
+import type { ExternalIdentity, Group, Person, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { isId, userNameKey } from '../identifiers.js';
 import { accountEmailOf, provenEmailOf } from '../persons/email-addresses.js';
@@ -10,10 +13,17 @@ import { type PolicyWatch, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
 import { type Account, type Accounts, isUsable } from './accounts.js';
 import { createCandidates } from './candidates.js';
+import type { RecentCutoffs } from './recent-cutoffs.js';
 
-export function createAccounts(context: DirectoryContext, tenants: Tenants, policies: PolicyWatch): Accounts {
+export function createAccounts(
+  context: DirectoryContext,
+  tenants: Tenants,
+  policies: PolicyWatch,
+  cutoffs: Pick<RecentCutoffs, 'mayInclude'>,
+): Accounts {
   const { persons } = context.collections;
   const stored = new StoredAccounts({ persons, tenants, policies, means: context.means });
+  const recent = new RecentAccounts(stored, context.caches.rows<Person>('persons'), cutoffs);
   const findByOid: Accounts['findByOid'] = (oid) => stored.findByOid(oid);
   const subsidiary = createSubsidiaryLookup(context.caches);
   return {
@@ -23,6 +33,8 @@ export function createAccounts(context: DirectoryContext, tenants: Tenants, poli
     ofIdentity: (identity) => stored.ofIdentity(identity),
     isIdentityHidden: (identity) => stored.isIdentityHidden(identity),
     named: (id) => stored.named(id),
+    recentByOid: (oid) => recent.findByOid(oid),
+    recentNamed: (id) => recent.named(id),
     nameKey: userNameKey,
     subsidiary,
     ...createGroupLookups(context),
@@ -47,6 +59,12 @@ class StoredAccounts {
     this.#parts = parts;
   }
 
+  /** Returns the account of a row without its owner; undefined without its tenant. Returns a promise only if something has to be read. */
+  withoutOwner(person: PersonWithUser): Awaitable<Account | undefined> {
+    const tenant = this.#parts.tenants.peek(person.tid) ?? this.#parts.tenants.get(person.tid);
+    return onceThere(tenant, (found) => found && this.#accountOf(person, found));
+  }
+
   #accountOf(person: PersonWithUser, tenant: Tenant): Account | Promise<Account> {
     if (tenant.signIn === undefined) return { person, tenant };
     const { policies, means } = this.#parts;
@@ -67,6 +85,10 @@ class StoredAccounts {
       }),
     );
     return accounts.flat();
+  }
+
+  async rowOf(userId: string): Promise<PersonWithUser | undefined> {
+    return (await this.#rowsOfUser(userId))[0];
   }
 
   async #rowsOfUser(userId: string): Promise<readonly PersonWithUser[]> {
@@ -92,11 +114,9 @@ class StoredAccounts {
   }
 
   async findByOid(oid: string): Promise<Account | undefined> {
-    const { persons, tenants } = this.#parts;
-    const person = isId(oid) ? (await persons.find({ byUser: [oid] })).find(hasUser) : undefined;
+    const person = isId(oid) ? await this.rowOf(oid) : undefined;
     if (person?.user.parentUserId !== undefined) return (await this.ofRows([person]))[0];
-    const tenant = person && (tenants.peek(person.tid) ?? (await tenants.get(person.tid)));
-    return tenant && this.#accountOf(person, tenant);
+    return person && this.withoutOwner(person);
   }
 
   async family(person: PersonWithUser): Promise<readonly Account[]> {
@@ -126,6 +146,72 @@ class StoredAccounts {
     if (!account) return [];
     const accounts = account.person.user.isParent ? await this.family(account.person) : [account];
     return accounts.filter((each) => isUsable(each));
+  }
+}
+
+/** Maximum users whose persons are remembered, as many as the cache has rows. */
+const MAX_USERS = 10_000;
+
+/** Accounts from cached rows. */
+class RecentAccounts {
+  readonly #stored: StoredAccounts;
+  readonly #rows: Cached<Person>;
+  readonly #cutoffs: Pick<RecentCutoffs, 'mayInclude'>;
+  /** Ids of persons, by the ids of their users. The row itself decides whether the person has the user. */
+  readonly #personIds = createBounded<string>({ max: MAX_USERS });
+
+  constructor(stored: StoredAccounts, rows: Cached<Person>, cutoffs: Pick<RecentCutoffs, 'mayInclude'>) {
+    this.#stored = stored;
+    this.#rows = rows;
+    this.#cutoffs = cutoffs;
+  }
+
+  findByOid(oid: string): Awaitable<Account | undefined> {
+    return onceThere(this.#cached(oid), (account) => (account && isUsable(account) ? account : this.#stored.findByOid(oid)));
+  }
+
+  async named(id: string): Promise<readonly Account[]> {
+    const account = await this.#cached(id);
+    const children = account?.person.user.isParent ? await this.#childrenOf(account) : [];
+    const accounts = [account, ...children].flatMap((each) => (each && isUsable(each) ? each : []));
+    // An unusable account may have become usable.
+    if (!account || accounts.length <= children.length) return this.#stored.named(id);
+    const involved = new Set(accounts.flatMap(({ person: { user }, owner }) => [user.id, ...(owner ? [owner.person.user.id] : [])]));
+    return (await this.#cutoffs.mayInclude([...involved])) ? this.#stored.named(id) : accounts;
+  }
+
+  /** Returns the child accounts of a parent account. The parent account lists each of them. */
+  async #childrenOf({ person: { user } }: Account): Promise<readonly (Account | undefined)[]> {
+    const listed = await Promise.all((user.childUserIds ?? []).map((id) => this.#cached(id)));
+    return listed.filter((child) => child?.person.user.parentUserId === user.id);
+  }
+
+  #cached(oid: string): Awaitable<Account | undefined> {
+    return onceThere(this.#row(oid), (person) => {
+      const account = person && this.#stored.withoutOwner(person);
+      const parentId = person?.user.parentUserId;
+      if (parentId === undefined) return account;
+      return onceThere(account, (child) =>
+        onceThere(this.#row(parentId), (parent) =>
+          onceThere(parent && this.#stored.withoutOwner(parent), (owner) => child && { ...child, ...present({ owner }) }),
+        ),
+      );
+    });
+  }
+
+  /** Returns the row of a user, without a promise if the node has cached the row. */
+  #row(oid: string): Awaitable<PersonWithUser | undefined> {
+    const personId = this.#personIds.get(oid);
+    if (personId === undefined) return this.#find(oid);
+    const cached = this.#rows.peek(personId);
+    return onceThere(cached ?? this.#rows.get(personId), (row) => (hasUser(row) && row.user.id === oid ? row : this.#find(oid)));
+  }
+
+  async #find(oid: string): Promise<PersonWithUser | undefined> {
+    const row = isId(oid) ? await this.#stored.rowOf(oid) : undefined;
+    if (row) this.#personIds.set(oid, row.id);
+    else this.#personIds.delete(oid);
+    return row;
   }
 }
 

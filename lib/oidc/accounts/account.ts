@@ -36,14 +36,17 @@ export interface FoundByToken {
 export interface Accounts {
   find(ctx: KoaContextWithOIDC, oid: string, token?: FoundByToken): Promise<Account | undefined>;
   /**
-   * Returns the account of the browser's session, as {@link find} does, if the sign-in is plainly usable and no impersonation. Logs nothing: the calling
-   * code leaves the request to {@link find} if there is no account.
+   * Returns the account of the browser's session, as {@link find} does, if the sign-in is plainly usable and no impersonation. The request asks for a code
+   * of a client without a page. Logs nothing: the calling code leaves the request to {@link find} if there is no account.
    */
   findPlainly(ctx: KoaContextWithOIDC, session: OurSession): Awaitable<Account | undefined>;
   /**
    * Returns the account of an `oid`, whether the account is usable or not. Reads the account once for each request. Returns a promise only for that read.
+   * Returns the account of {@link find} or {@link loadFresh}, if the request has it.
    */
   load(ctx: object, oid: string): Awaitable<DirectoryAccount | undefined>;
+  /** Returns the account as {@link load} does, but never from a cached row, for what is decided or written about the person. */
+  loadFresh(ctx: object, oid: string): Awaitable<DirectoryAccount | undefined>;
   /** Returns the account of an `oid`, if a session or grant of this sign-in may continue. */
   loadUsable(
     ctx: object,
@@ -52,6 +55,11 @@ export interface Accounts {
     /** The client of the grant. */
     client: Client,
   ): Promise<DirectoryAccount | undefined>;
+  /**
+   * {@link loadUsable} from rows that this node may have cached, for requests that only read, with a token of the account. An account that the cached
+   * rows refuse is read again. An impersonation is always read, because a cut-off of the impersonator leaves its grant to this check.
+   */
+  loadUsableRecent: Accounts['loadUsable'];
   /** {@link loadUsable}, if tokens may be issued for the account without a page. */
   loadMintable(
     ctx: object,
@@ -87,42 +95,14 @@ export interface ClaimsRequest {
 }
 
 export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
-  const { directory, impersonationRules } = parts;
-  const loaded = perRequest(() => new Map<string, Awaitable<DirectoryAccount | undefined>>());
-
-  const load: Accounts['load'] = (ctx, oid) => {
-    const accounts = loaded(ctx);
-    if (accounts.has(oid)) return accounts.get(oid);
-    const loading = directory.accounts.findByOid(oid).then((account) => {
-      accounts.set(oid, account);
-      return account;
-    });
-    accounts.set(oid, loading);
-    return loading;
-  };
+  const { directory } = parts;
+  const loads = createLoads(directory);
+  const { load, loadFresh } = loads;
+  const { loadUsable, loadUsableRecent, loadOfSession, mayAct } = createUsableLoads(parts, loads);
 
   const claimsOf = createClaimsOf(parts);
 
   const mayMint = createSilentCheck(parts);
-
-  /** Returns whether the impersonator can still sign in and may still impersonate. Otherwise the impersonation ends. */
-  const mayAct = async (ctx: object, oid: string, login: Acted): Promise<boolean> => {
-    const { act, impersonation, authTime, owner, idp, used } = login;
-    if (act === undefined) return true;
-    const actor = await load(ctx, act.oid);
-    if (!actor || !(await goesOn(parts, actor, { authTime, owner: owner ?? act.oid, idp, used }))) return false;
-    return impersonation === undefined || impersonationRules.mayGoOn({ name: impersonation, oid, act });
-  };
-
-  const loadUsable: Accounts['loadUsable'] = async (ctx, oid, login, client) => {
-    const account = await load(ctx, oid);
-    if (!account || !maySignInTo(client, account)) return undefined;
-    if (!(login ? await goesOn(parts, account, login) : isUsable(account))) return undefined;
-    if (refusesImpersonation(clientOf(client), login)) return undefined;
-    if (login === undefined) return account;
-    if (!isStrongEnough(account, login)) return undefined;
-    return login.act === undefined || (await mayAct(ctx, oid, login)) ? account : undefined;
-  };
 
   const accountFor = (ctx: KoaContextWithOIDC, oid: string, account: DirectoryAccount): Account => ({
     accountId: oid,
@@ -131,7 +111,9 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
 
   return {
     load,
+    loadFresh,
     loadUsable,
+    loadUsableRecent,
     async loadMintable(ctx, oid, login, client, scopes, resources = []) {
       if (login?.act) {
         const audiences = [...scopesOf.audiences(ctx, scopes.join(' ')), ...resources];
@@ -152,30 +134,131 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
       const account = await (token && client
         ? route === 'token'
           ? this.loadMintable(ctx, oid, login, client, scopes, [...namesOf(token.resource), ...namesOf(params?.resource)])
-          : loadUsable(ctx, oid, login, client)
-        : load(ctx, oid));
+          : (onlyReads.has(route) ? loadUsableRecent : loadUsable)(ctx, oid, login, client)
+        : token
+          ? loadFresh(ctx, oid)
+          : loadOfSession(ctx, oid));
+      if (!account) return undefined;
       const session = token ? undefined : (here as OurSession | undefined);
-      if (!account || !(token || (session ? await goesOn(parts, account, ofSession(session)) : isUsable(account)))) return undefined;
       if (session?.act && !(await mayAct(ctx, oid, { ...session, authTime: session.loginTs }))) return undefined;
       return accountFor(ctx, oid, account);
     },
-    findPlainly: (ctx, session) => findPlainly(parts, load, session, ctx, (oid, account) => accountFor(ctx, oid, account)),
+    findPlainly(ctx, session) {
+      const { accountId: oid, act } = session;
+      if (oid === undefined || act) return undefined;
+      return onceThere(loads.loadRecent(ctx, oid), (account) => {
+        if (!account) return undefined;
+        return onceThere(seemsToGoOn(parts, account, ofSession(session)), (goes) => (goes ? accountFor(ctx, oid, account) : undefined));
+      });
+    },
   };
 }
 
-function findPlainly(
-  parts: OidcParts,
-  load: Accounts['load'],
-  session: OurSession,
-  ctx: KoaContextWithOIDC,
-  accountFor: (oid: string, account: DirectoryAccount) => Account,
-): Awaitable<Account | undefined> {
-  const { accountId: oid, act } = session;
-  if (oid === undefined || act) return undefined;
-  return onceThere(load(ctx, oid), (account) => {
-    if (!account) return undefined;
-    return onceThere(seemsToGoOn(parts, account, ofSession(session)), (goes) => (goes ? accountFor(oid, account) : undefined));
-  });
+/** Routes of oidc-provider that only read, with a token. */
+const onlyReads: ReadonlySet<string> = new Set(['introspection', 'userinfo']);
+
+/**
+ * Returns whether the request asks for a code of a client, without a page if that is possible. A code is worth nothing before its redemption, which reads
+ * the account again. Other response types issue tokens immediately, internal clients answer without a redemption, and an impersonation is always read.
+ */
+function isSilent({ internalClients }: OidcParts, { oidc: { route, client, params, prompts, session } }: KoaContextWithOIDC): boolean {
+  if (route !== 'authorization' || params?.response_type !== 'code' || (session as OurSession | undefined)?.act) return false;
+  if (internalClients.isInternal(clientOf(client))) return false;
+  for (const prompt of prompts) if (prompt !== 'none') return false;
+  return true;
+}
+
+interface Loads extends Pick<Accounts, 'load' | 'loadFresh'> {
+  /** Returns the account of the request if the request has it, otherwise the account from rows that this node may have cached. */
+  readonly loadRecent: Accounts['load'];
+}
+
+/** Creates the functions that read each account once for each request. */
+function createLoads({ accounts }: Directory): Loads {
+  const ofRequest = perRequest(
+    () => new Map<string, { readonly account: Awaitable<DirectoryAccount | undefined>; readonly isFresh: boolean }>(),
+  );
+
+  const read = (ctx: object, oid: string, isFresh: boolean): Awaitable<DirectoryAccount | undefined> => {
+    const loaded = ofRequest(ctx);
+    const reading = isFresh ? accounts.findByOid(oid) : accounts.recentByOid(oid);
+    loaded.set(oid, { account: reading, isFresh });
+    return onceThere(reading, (account) => {
+      if (loaded.get(oid)?.account === reading) loaded.set(oid, { account, isFresh });
+      return account;
+    });
+  };
+
+  const load: Accounts['load'] = (ctx, oid) => {
+    const found = ofRequest(ctx).get(oid);
+    return found ? found.account : read(ctx, oid, true);
+  };
+  return {
+    load,
+    loadFresh(ctx, oid) {
+      const found = ofRequest(ctx).get(oid);
+      return found?.isFresh ? found.account : read(ctx, oid, true);
+    },
+    loadRecent(ctx, oid) {
+      const found = ofRequest(ctx).get(oid);
+      return found ? found.account : read(ctx, oid, false);
+    },
+  };
+}
+
+/** Functions that return an account only if a sign-in may continue. */
+interface UsableLoads extends Pick<Accounts, 'loadUsable' | 'loadUsableRecent'> {
+  /** Returns the account of the session, if its sign-in may continue. */
+  loadOfSession(ctx: KoaContextWithOIDC, oid: string): Promise<DirectoryAccount | undefined>;
+  /** Returns whether the impersonator can still sign in and may still impersonate. Otherwise the impersonation ends. */
+  mayAct(ctx: object, oid: string, login: Acted): Promise<boolean>;
+}
+
+function createUsableLoads(parts: OidcParts, { loadFresh, loadRecent }: Loads): UsableLoads {
+  const { impersonationRules } = parts;
+
+  const mayAct: UsableLoads['mayAct'] = async (ctx, oid, login) => {
+    const { act, impersonation, authTime, owner, idp, used } = login;
+    if (act === undefined) return true;
+    const actor = await loadFresh(ctx, act.oid);
+    if (!actor || !(await goesOn(parts, actor, { authTime, owner: owner ?? act.oid, idp, used }))) return false;
+    return impersonation === undefined || impersonationRules.mayGoOn({ name: impersonation, oid, act });
+  };
+
+  const usable = async (
+    ctx: object,
+    account: DirectoryAccount | undefined,
+    login: PinnedLogin | undefined,
+    client: Client,
+    judge: typeof goesOn = goesOn,
+  ): Promise<DirectoryAccount | undefined> => {
+    if (!account || !maySignInTo(client, account)) return undefined;
+    if (!(login ? await judge(parts, account, login) : isUsable(account))) return undefined;
+    if (refusesImpersonation(clientOf(client), login)) return undefined;
+    if (login === undefined) return account;
+    if (!isStrongEnough(account, login)) return undefined;
+    return login.act === undefined || (await mayAct(ctx, account.person.user.id, login)) ? account : undefined;
+  };
+
+  const loadUsable: Accounts['loadUsable'] = async (ctx, oid, login, client) => usable(ctx, await loadFresh(ctx, oid), login, client);
+
+  const loadUsableRecent: Accounts['loadUsable'] = async (ctx, oid, login, client) => {
+    const recent = login?.act ? undefined : await loadRecent(ctx, oid);
+    return (recent && (await usable(ctx, recent, login, client, seemsToGoOn))) ?? loadUsable(ctx, oid, login, client);
+  };
+
+  const loadOfSession: UsableLoads['loadOfSession'] = async (ctx, oid) => {
+    const session = ctx.oidc.session as OurSession | undefined;
+    const isOfSession = (account: DirectoryAccount | undefined, judge: typeof goesOn) =>
+      account && (session ? judge(parts, account, ofSession(session)) : isUsable(account));
+    const recent = isSilent(parts, ctx) ? await loadRecent(ctx, oid) : undefined;
+    // A refusal by a cached row is neither logged nor answered, because the account is read again.
+    if (await isOfSession(recent, seemsToGoOn)) return recent;
+    const account = await loadFresh(ctx, oid);
+    return (await isOfSession(account, goesOn)) ? account : undefined;
+  };
+
+  return { loadUsable, loadUsableRecent, loadOfSession, mayAct };
 }
 
 const createClaimsOf = (parts: OidcParts): Accounts['claimsOf'] => {

@@ -21,6 +21,6 @@ export async function subjectForClient(
   const grantId = request?.oidc.session?.grantIdFor(clientId);
   const grant = grantId ? await request?.oidc.provider.Grant.find(grantId, { ignoreExpiration: true }) : undefined;
   if (grant && (grant as OurGrant).accountId === oid) return (grant as OurGrant).login.sub;
-  const account = await accounts.load(request ?? {}, oid);
+  const account = await accounts.loadFresh(request ?? {}, oid);
   return account ? subjectOf(account, undefined) : oid;
 }

@@ -2,6 +2,7 @@
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { type Awaitable, onceThere } from '../../awaitable.js';
 import type { Ask, Requirement } from '../../contract/sign-in/requirement.js';
+import type { Account } from '../../directory/index.js';
 import type { Accounts } from '../accounts/account.js';
 import { authorizationRequestOf } from '../accounts/authorization-request.js';
 import { judge, lastingAsk, ofSession } from '../accounts/requirements.js';
@@ -22,7 +23,11 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
     const ask = askOf(ctx);
     const loading = session.accountId ? accounts.load(ctx, session.accountId) : undefined;
     // Earlier prompts handle a missing account and a missing client.
-    return onceThere(loading, (account) => account && ask && judge(requirement, account, ofSession(session), ask));
+    return onceThere(loading, (account) => {
+      if (!account || !ask) return undefined;
+      const judged = (each: Account) => judge(requirement, each, ofSession(session), ask);
+      return onceThere(judged(account), (found) => (found === 'met' ? found : judgedInStore(accounts, ctx, account, found, judged)));
+    });
   });
   return promptOf(requirement, (ctx) =>
     onceThere(judgement(ctx), (found) => {
@@ -47,12 +52,27 @@ export function promptBeforeChoice(requirement: Requirement, accounts: Accounts,
     onceThere(isNext(ctx), (next) => {
       const { client, session } = authorizationRequestOf(ctx);
       if (!next || !client || !session.accountId || session.act) return undefined;
-      const loading = accounts.load(ctx, session.accountId);
+      const loading = accounts.loadFresh(ctx, session.accountId);
       return onceThere(loading, (account) => account && judge(requirement, account, ofSession(session), lastingAsk(client)));
     }),
   );
   return promptOf(requirement, (ctx) => onceThere(judgement(ctx), (found) => found === 'open'));
 }
+
+/** Returns a judgement that asks for a page, or refuses, for the account as it is in the store. The account may be of a row that the node has cached. */
+const judgedInStore = (
+  accounts: Accounts,
+  ctx: KoaContextWithOIDC,
+  account: Account,
+  found: 'open' | 'refused',
+  judged: (account: Account) => Awaitable<'met' | 'open' | 'refused'>,
+): Judgement =>
+  onceThere(accounts.loadFresh(ctx, account.person.user.id), (stored = account) =>
+    isSameVersion(stored, account) ? found : judged(stored),
+  );
+
+const isSameVersion = (one: Account, other: Account): boolean =>
+  one.person.version === other.person.version && one.owner?.person.version === other.owner?.person.version;
 
 type Judgement = Awaitable<Awaited<ReturnType<typeof judge>> | undefined>;
 

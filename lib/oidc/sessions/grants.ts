@@ -4,9 +4,11 @@ import type { Client, Consent } from '../../store/records/records.js';
 import type { Accounts } from '../accounts/account.js';
 import { authorizationRequestOf } from '../accounts/authorization-request.js';
 import { claimsAllowed, scopesOfClaims } from '../accounts/claims-parameter.js';
+import { goesOn } from '../accounts/going-on.js';
 import { audiencesAsked, checkImpersonation } from '../accounts/impersonation.js';
 import { loginOfSession, type OurGrant, type OurSession, rememberGrant } from '../accounts/login-context.js';
 import { grantEnd, mayBeOffline, withoutOffline } from '../accounts/offline-access.js';
+import { ofSession } from '../accounts/requirements.js';
 import { resourceScopesOf } from '../accounts/resource-indicators.js';
 import type { Scopes } from '../accounts/scopes.js';
 import type { OidcParts } from '../context.js';
@@ -93,8 +95,11 @@ async function makeGrant(
   ctx: KoaContextWithOIDC,
   { account, client, record, session, scopes, claims, resources, held }: Wanted,
 ): Promise<Grant | undefined> {
-  const loaded = await accounts.load(ctx, account.accountId);
+  // A new grant stores the `sub` of the account, so the account is not read from a cache.
+  const loaded = await accounts.loadFresh(ctx, account.accountId);
   if (!loaded) return undefined;
+  if (!(await goesOn(parts, loaded, ofSession(session))))
+    throw new errors.LoginRequired('The account of the session cannot be used. Sign the user in again.');
   const { lifetimes } = parts.options;
   const grant = new ctx.oidc.provider.Grant({ clientId: client.clientId, accountId: account.accountId }) as OurGrant;
   const all = record.requireConsent ? [...scopes] : [...new Set([...held, ...scopes])].filter(Boolean);

@@ -57,7 +57,7 @@ export const createDescribeToken = (parts: OidcParts, accounts: Accounts, scopes
     const aud = audiences.length > 0 ? audiences : [parts.options.issuer];
     // For a token of the client itself: the same claims as in its JWT access tokens. @see RFC 9068 §2.2
     if (!accountId) return { aud, scope, members: { sub: clientId, nbf: iat } };
-    const account = await accounts.loadUsable(ctx, accountId, login, client);
+    const account = await accounts.loadUsableRecent(ctx, accountId, login, client);
     if (await isRefused(parts.directory, login, { client: asking, audiences })) return undefined;
     if (!account || !(isOwn || (asking.allowedTenants?.includes(account.tenant.id) ?? true))) return undefined;
     const sub = subjectOf(account, login);

@@ -22,7 +22,7 @@ export const createUserinfo =
   (parts: OidcParts, accounts: Accounts, scopes: Scopes): AnswerUserinfo =>
   async ({ ctx, client, token: { accountId = '', scope = '' }, grant: { login, openid } }) => {
     const record = clientOf(client);
-    const account = await accounts.loadUsable(ctx, accountId, login, client);
+    const account = await accounts.loadUsableRecent(ctx, accountId, login, client);
     if (!account || !record) return undefined;
     const ofToken = new Set(scope.split(' '));
     const granted = scopes.held(ctx, record, openid?.scope?.split(' ').filter((name) => ofToken.has(name)) ?? []);

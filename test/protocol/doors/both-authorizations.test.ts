@@ -16,6 +16,7 @@ import { responseOf } from '../../support/client/steps.js';
 import { type AuthorizationMaterial, createAuthorizationGrammar } from '../../support/requests/authorization-grammar.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { type Outcome, startTwins, type Twins, withoutChance } from '../../support/service/twins.js';
+import { tellChange } from '../../support/stores/told-changes.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
 
 const REQUESTS = Number(process.env.PLAIN_REQUESTS ?? (process.env.PROVE ? 100_000 : 600));
@@ -266,6 +267,7 @@ async function changeDirectory(): Promise<void> {
     if (user?.userName === 'erin@more.test')
       await persons.put({ ...row, user: { ...user, notBefore: new Date(Date.now() + 1000) } } as Person);
   }
+  await tellChange(twins.directory, 'persons');
   const tenants = await directory.tenants.find({ limit: 10 });
   const idOf = (wanted: string) => tenants.find(({ name }) => name === wanted)?.id ?? '';
   await directory.tenants.disable(idOf('Umbrella'));

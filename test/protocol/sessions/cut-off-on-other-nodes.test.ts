@@ -1,0 +1,187 @@
+/**
+ * F5, E3, 2.13: after a change that cuts off sign-ins was answered on one node, no other node gives access, although it has cached the user and the
+ * change feed tells it nothing. Each cut-off × each reader of cached users.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { ArtifactStore, DirectoryStore } from 'tenant-idp';
+import { redisArtifacts } from 'tenant-idp/adapters/redis';
+import { withServer } from '../../servers/when.js';
+import { Agent, authorizeUrl, createPkce, signIn } from '../../support/client/agent.js';
+import { membersOf } from '../../support/client/authorization-response.js';
+import { authorizationOf, introspect, redeem, refresh, responseOf, userinfo } from '../../support/client/steps.js';
+import { type Instances, startInstances } from '../../support/service/instances.js';
+import { type CutOff, type CutSubject, cutOffs, cutSubject } from '../../support/sign-in/cut-offs.js';
+import { withDurable } from '../../support/stores/durable.js';
+import { heldFeed } from '../../support/stores/held-feed.js';
+import { connected, ownPrefix, redisClient } from '../../support/stores/redis-clients.js';
+
+interface SignedIn {
+  readonly subject: CutSubject;
+  readonly agent: Agent;
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+const pkce = createPkce();
+const authorizationOfUser = (issuer: string, { tenant }: CutSubject, more: Record<string, string> = {}) =>
+  authorizeUrl(issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', acr_values: `tenant:${tenant}`, ...more });
+
+async function signedIn(issuer: string, subject: CutSubject): Promise<SignedIn> {
+  const agent = new Agent();
+  const answer = await signIn(agent, authorizationOfUser(issuer, subject, { scope: 'openid offline_access' }), subject.userName, 'old');
+  const code = { client: 'web', code: responseOf(answer).get('code') ?? '', verifier: pkce.verifier };
+  const { json } = await redeem(issuer, code);
+  // The grant of this scope exists from here on.
+  await agent.get(authorizationOfUser(issuer, subject, { prompt: 'none', scope: 'openid' }));
+  return { subject, agent, accessToken: json.access_token, refreshToken: json.refresh_token };
+}
+
+interface Reader {
+  ask(issuer: string, signedIn: SignedIn): Promise<unknown>;
+  /** What a user whose sign-ins ended gets. Without it, the answer depends on whether the user may still sign in. */
+  readonly ended?: unknown;
+}
+
+const scopes = async (issuer: string, id: string): Promise<unknown> => {
+  const url = `${issuer}/connect/scope/introspect?${new URLSearchParams({ sub: id, scope: 'openid' })}`;
+  const { status } = await fetch(url, { headers: authorizationOf('web') });
+  return status;
+};
+
+/** All requests that cached users may answer. */
+const readers: Readonly<Record<string, Reader>> = {
+  'introspection of an access token': {
+    ask: async (issuer, { accessToken }) => (await introspect(issuer, accessToken)).json.active,
+    ended: false,
+  },
+  'introspection of a refresh token': {
+    ask: async (issuer, { refreshToken }) => (await introspect(issuer, refreshToken)).json.active,
+    ended: false,
+  },
+  userinfo: { ask: async (issuer, { accessToken }) => (await userinfo(issuer, accessToken)).status, ended: 401 },
+  'silent authorization': {
+    ask: async (issuer, { agent, subject }) => membersOf(await agent.get(authorizationOfUser(issuer, subject, { prompt: 'none' }))).error,
+    ended: 'login_required',
+  },
+  'scope introspection': { ask: (issuer, { subject: { oid } }) => scopes(issuer, oid) },
+  'scope introspection of the parent': { ask: (issuer, { subject: { owner } }) => scopes(issuer, owner.oid) },
+};
+
+/** Whether the grant can be used again: never read from a cache. */
+const writers: Readonly<Record<string, Reader>> = {
+  refresh: { ask: async (issuer, { refreshToken }) => (await refresh(issuer, refreshToken)).json.error, ended: 'invalid_grant' },
+};
+
+const asked = async (among: Readonly<Record<string, Reader>>, issuer: string, who: SignedIn) => {
+  const answers: Record<string, unknown> = {};
+  for (const [name, { ask }] of Object.entries(among)) answers[name] = await ask(issuer, who);
+  return answers;
+};
+
+const endedOf = (among: Readonly<Record<string, Reader>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(among).flatMap(([name, { ended }]) => (ended === undefined ? [] : [[name, ended]])));
+
+function suite(stores: () => Promise<{ readonly artifacts: () => ArtifactStore; readonly directory: () => DirectoryStore }>): void {
+  let nodes: Instances;
+  let other: ReturnType<typeof heldFeed>;
+  const [here, there] = [0, 1] as const;
+  beforeAll(async () => {
+    const { artifacts, directory } = await stores();
+    other = heldFeed(directory());
+    nodes = await startInstances(2, (node) => ({ artifacts: artifacts(), directory: node === there ? other.directory : directory() }), {
+      limits: { signInFailuresPerAddress: 100_000 },
+    });
+  });
+  afterEach(() => other.goOn());
+  afterAll(() => nodes.close());
+
+  const idpAt = (node: number) => nodes.idps[node] as Instances['idps'][number];
+
+  /** Cuts a user off while the other node keeps its cached rows. @returns whether the node kept them; a node that was too busy to look reads the store */
+  async function cutWhileHeld({ of, cut }: CutOff): Promise<boolean> {
+    const who = await nodes.onlyAt(there, async () => signedIn(nodes.issuer, await cutSubject(idpAt(here), of)));
+    const askedAt = (node: number, among = readers) => nodes.onlyAt(node, () => asked(among, nodes.issuer, who));
+    await askedAt(there);
+    await askedAt(there);
+    await other.hold();
+    const { oid, owner } = who.subject;
+    const cached = () =>
+      Promise.all([oid, owner.oid].map(async (id) => (await idpAt(there).directory.accounts.recentByOid(id))?.person.version));
+    const before = await cached();
+    await cut(idpAt(here), who.subject);
+    const answers = await askedAt(there);
+    const isKept = JSON.stringify(await cached()) === JSON.stringify(before);
+    expect(answers).toEqual({ ...(await askedAt(here)), ...endedOf(readers) });
+    expect(await askedAt(there, writers)).toEqual(endedOf(writers));
+    other.goOn();
+    return isKept;
+  }
+
+  test.each(Object.entries(cutOffs))('E3, F5: %s', async (_, cutOff) => {
+    let attempts = 0;
+    while (!(await cutWhileHeld(cutOff))) expect(attempts++).toBeLessThan(5);
+  });
+
+  test('service specification 4.5, 4.7, 4.11, 4.2: a node that has cached the user reads nothing of the directory, and a redemption reads the user', async () => {
+    const who = await nodes.onlyAt(there, async () => signedIn(nodes.issuer, await cutSubject(idpAt(here), 'own')));
+    /** Returns the reads of one of some equal requests. A node that was too busy to look at the change feed reads more. */
+    const least = async (call: () => Promise<unknown>): Promise<readonly string[]> => {
+      const all: (readonly string[])[] = [];
+      while (all.length < 8 && !all.some((reads) => reads.length === 0)) all.push(await other.readsDuring(call));
+      return all.at(-1) as readonly string[];
+    };
+    const ofPersons = async (call: () => Promise<unknown>) => (await other.readsDuring(call)).filter((read) => read.startsWith('persons'));
+    await nodes.onlyAt(there, async () => {
+      for (const [name, { ask }] of Object.entries(readers)) expect([name, await least(() => ask(nodes.issuer, who))]).toEqual([name, []]);
+      const url = authorizationOfUser(nodes.issuer, who.subject, { prompt: 'none' });
+      const code = responseOf(await who.agent.get(url)).get('code') ?? '';
+      const redeeming = () => redeem(nodes.issuer, { client: 'web', code, verifier: pkce.verifier });
+      expect(await ofPersons(redeeming)).toEqual(['persons.find']);
+      expect(await ofPersons(() => refresh(nodes.issuer, who.refreshToken))).toEqual(['persons.find']);
+      // A grant of another scope stores the `sub`, so it is made from the row in the store.
+      const wider = authorizationOfUser(nodes.issuer, who.subject, { prompt: 'none', scope: 'openid profile email' });
+      expect(await ofPersons(() => who.agent.get(wider))).toContain('persons.find');
+    });
+  });
+
+  test('F5: enabling a user again, and a row that is removed from the cache, are seen at once', async () => {
+    const who = await nodes.onlyAt(there, async () => signedIn(nodes.issuer, await cutSubject(idpAt(here), 'own')));
+    const { users } = idpAt(here).tenant(who.subject.tid);
+    await users.disable(who.subject.oid);
+    await nodes.onlyAt(there, () => asked(readers, nodes.issuer, who));
+    await other.hold();
+    await users.enable(who.subject.oid);
+    expect((await idpAt(there).directory.accounts.recentByOid(who.subject.oid))?.person.user.status).toBe('active');
+  });
+
+  test('H1: all callers share the row of a cached user, and nobody can change it', async () => {
+    const { oid } = await cutSubject(idpAt(here), 'own');
+    const { accounts } = idpAt(there).directory;
+    await accounts.recentByOid(oid);
+    const [one, two] = [await accounts.recentByOid(oid), await accounts.recentByOid(oid)];
+    expect(one?.person).toBe(two?.person);
+    expect([one?.person, one?.person.user, one?.person.user.groupIds].map(Object.isFrozen)).toEqual([true, true, true]);
+  });
+}
+
+withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) =>
+  withServer('REDIS_URL', (redis) =>
+    describe('with sessions in Redis', () => {
+      const client = redisClient(redis);
+      afterAll(() => client.disconnect());
+      suite(async () => {
+        await connected(client);
+        const [place, prefix] = [durable.place(), ownPrefix()];
+        return { artifacts: () => redisArtifacts({ client, prefix }), directory: () => durable.at(place).directory };
+      });
+    }),
+  ),
+);
+
+withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) =>
+  describe('with sessions in the same server', () =>
+    suite(async () => {
+      const place = durable.place();
+      return { artifacts: () => durable.at(place).artifacts, directory: () => durable.at(place).directory };
+    })),
+);
