@@ -62,12 +62,14 @@ class WebhookSender implements Sender {
   }
 
   async round(round: JobRound): Promise<void> {
-    const head = await this.#context.directory.eventFeed.head();
+    let head: string | undefined;
     const seen = new Set<string>();
     for await (const webhook of this.#inTurn()) {
       const { id, version } = webhook;
       seen.add(id);
       const read = this.#read.get(id);
+      // Read once for all webhooks, and not at all while there are none.
+      head ??= await this.#context.directory.eventFeed.head();
       const isRead = read?.version === version && read.upTo >= head;
       if (round.signal.aborted || round.isFull()) return;
       if (isRead || this.#isFull(webhook)) continue;

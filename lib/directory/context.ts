@@ -110,7 +110,7 @@ export type Vouching = Authority | Voucher;
 /** Dependencies that all services of the directory share. */
 export interface DirectoryContext extends ClientRules {
   readonly collections: Collections;
-  readonly caches: Pick<Caches, 'rows' | 'over' | 'watch' | 'changed'>;
+  readonly caches: Pick<Caches, 'rows' | 'over' | 'watch' | 'changed' | 'onWork'>;
   readonly sealer: Sealer;
   /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;

@@ -68,10 +68,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const context = createContext(options, collections, { ...background, signIns });
   const accountServices = createAccountServices(options, context, background.deliveries);
   const { personRemovalOver, tenantRemoval } = createRemovals(options, context, { ...background, signIns });
-  store.onWork((collection) => {
-    background.outbox.nudge(collection);
-    if (collection === 'removals') tenantRemoval.nudge();
-  });
+  nudgeAtWork(options, background.outbox, tenantRemoval);
   const { invitationParts, passwordResets, emailProofs } = createLinkServices(options, context, { ...background, ...accountServices });
   const personExports = createPersonExports(context);
   const missingReferences = createMissingReferences(context);
@@ -139,6 +136,20 @@ export function createDirectory(options: DirectoryOptions): Directory {
     overDamaged: (row) => directoryOf(by, vouching, showing(context, row)),
   });
   return directoryOf({}, context.vouching);
+}
+
+/** Starts background work when a write of this node or another node leaves it. */
+function nudgeAtWork(
+  { store, caches }: DirectoryOptions,
+  outbox: { nudge(collection: string): void },
+  tenantRemoval: { nudge(): void },
+): void {
+  const nudge = (collection: string): void => {
+    outbox.nudge(collection);
+    if (collection === 'removals') tenantRemoval.nudge();
+  };
+  store.onWork(nudge);
+  caches.onWork(nudge);
 }
 
 const leaseOf =

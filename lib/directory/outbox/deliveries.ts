@@ -51,7 +51,12 @@ const HELD_MS = 2_000;
 const CLAIMED_MS = 45_000;
 const KEPT_WHEN_DEAD_MS = 7 * 86_400_000;
 /** Rounds between two searches for deliveries that were given up a week ago. */
-const ROUNDS_TO_TIDYING = 60;
+const ROUNDS_TO_TIDYING = 30;
+
+/** Two seconds, because deliveries of another node that was killed may be a second late. */
+const INTERVAL_MS = 2_000;
+/** Least milliseconds until a look-up, because timers may be early. */
+const SOONEST_MS = 10;
 
 const PAGE = 100;
 /** Maximum number of attempts at the same time. */
@@ -61,7 +66,7 @@ export interface DeliveriesParts {
   readonly logger: Logger;
   /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
-  /** Milliseconds between two look-ups of due deliveries. @default 1000 */
+  /** Milliseconds between two look-ups of due deliveries, except that a delivery that is due earlier is looked up when it is due. @default 2000 */
   readonly interval?: number;
 }
 
@@ -84,14 +89,16 @@ class Queue implements DeliveryQueue {
   readonly #rows: Collection<Delivery>;
   readonly #logger: Logger;
   readonly #now: () => number;
+  readonly #interval: number;
   readonly #handlers = new Map<string, { readonly send: Send; readonly backOffSeconds: readonly number[] | undefined }>();
   readonly #work: Rounds;
   #rounds = 0;
 
-  constructor(rows: Collection<Delivery>, { logger, now, interval = 1_000 }: DeliveriesParts) {
+  constructor(rows: Collection<Delivery>, { logger, now, interval = INTERVAL_MS }: DeliveriesParts) {
     this.#rows = rows;
     this.#logger = logger;
     this.#now = now;
+    this.#interval = interval;
     this.#work = rounds({
       name: 'deliveries',
       every: interval,
@@ -149,21 +156,25 @@ class Queue implements DeliveryQueue {
     return this.#work.close();
   }
 
-  async #round(round: Round): Promise<undefined> {
+  /** @returns milliseconds until the first delivery is due, if that is before the next round */
+  async #round(round: Round): Promise<number | undefined> {
     if (this.#rounds++ % ROUNDS_TO_TIDYING === 0) await this.#dueRows('dead', round, ({ id }) => this.#rows.remove(id));
-    await this.#dueRows('waiting', round, (delivery) => this.#begin(delivery));
+    const next = await this.#dueRows('waiting', round, (delivery) => this.#begin(delivery));
+    return next === undefined ? undefined : Math.min(Math.max(next - this.#now(), SOONEST_MS), this.#interval);
   }
 
-  async #dueRows(state: Delivery['state'], round: Round, use: (delivery: Delivery) => Promise<unknown>): Promise<void> {
+  /** @returns the time at which the first row is due that is not due yet */
+  async #dueRows(state: Delivery['state'], round: Round, use: (delivery: Delivery) => Promise<unknown>): Promise<number | undefined> {
     // Usually no delivery is due, and one row shows that.
     for (let limit = 1, after: string | undefined; ; limit = PAGE) {
       const page = await this.#rows.find({ byState: [state] }, present({ limit, after }));
       for (const delivery of page) {
-        if (round.signal.aborted || (instantOfId(delivery.id) ?? 0) > this.#now()) return;
+        const due = instantOfId(delivery.id) ?? 0;
+        if (round.signal.aborted || due > this.#now()) return due;
         if (delivery.due.getTime() <= this.#now()) await use(delivery);
       }
       after = page.at(-1)?.id;
-      if (page.length < limit) return;
+      if (page.length < limit) return undefined;
     }
   }
 
@@ -200,6 +211,8 @@ class Queue implements DeliveryQueue {
     const problem = error instanceof Error ? error.message : String(error);
     const due = new Date(this.#now() + (wait ?? KEPT_WHEN_DEAD_MS));
     await this.#move({ ...delivery, state, problem, attempts: attempts + 1, due });
+    // The look-up finds when the retry is due.
+    if (state === 'waiting') this.#work.nudge();
     this.#logger.warn(
       { delivery: id, kind, problem },
       state === 'dead' ? 'the service gave up a delivery' : 'a delivery failed, and the service retries',

@@ -31,8 +31,9 @@ export interface Outbox {
   /** Starts to dispatch. Events of an earlier node wait for the start, so that listeners can be registered first. */
   start(): void;
   /**
-   * Looks into a collection immediately, because a write of this node left events in one of its rows. Every second, the outbox also looks
-   * for writes of other nodes, and for failed attempts.
+   * Looks into a collection immediately, because a write left events in one of its rows. The change feed names writes of other nodes within a
+   * second. Each second, the outbox looks into collections with failed attempts, and into one other collection in turn, because a node may
+   * have been killed between a write and its notice.
    */
   nudge(collection: string): void;
   /** Returns failures of the dispatch. */
@@ -54,10 +55,12 @@ export interface OutboxOptions {
 const BATCH = 50;
 /** Maximum number of documents whose listeners run at the same time. */
 const CONCURRENCY = 200;
-/** Milliseconds between two rounds, for events that another node left, and for failed attempts. */
+/** Milliseconds between two rounds. */
 const INTERVAL_MS = 1000;
-/** Milliseconds between two looks into all collections. Less than an interval, because a timer may be early. */
+/** Milliseconds between two looks in turn. Less than an interval, because a timer may be early. */
 const LOOK_MS = 0.9 * INTERVAL_MS;
+/** Milliseconds after its last round after which a node looks into all collections, because another node may have had the lease. */
+const AWAY_MS = 3 * INTERVAL_MS;
 /** Milliseconds that listeners may take to end when the service closes. */
 const GRACE_MS = 5_000;
 
@@ -68,6 +71,10 @@ class Dispatcher implements Outbox {
   /** Collections to look at next. The others are skipped, because each look costs a call of the store. */
   readonly #due = new Set<SourceRows>();
   readonly #work: Rounds;
+  /** Collections that had rows at their last look, or that could not be read. Each round looks at them, so that failed attempts are retried. */
+  readonly #waiting = new Set<SourceRows>();
+  /** Position of the next look in turn. */
+  #turn = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: OutboxOptions) {
@@ -116,24 +123,37 @@ class Dispatcher implements Outbox {
   }
 
   async #round(round: Round): Promise<undefined> {
-    if (performance.now() - this.#lookedAt >= LOOK_MS) {
-      this.#lookedAt = performance.now();
-      for (const source of this.#parts.sources.values()) this.#due.add(source);
+    const time = performance.now();
+    if (time - this.#lookedAt >= LOOK_MS) {
+      const sources = [...this.#parts.sources.values()];
+      for (const source of time - this.#lookedAt >= AWAY_MS ? sources : nextInTurn(sources, this.#turn++)) this.#due.add(source);
+      for (const source of this.#waiting) this.#due.add(source);
+      this.#lookedAt = time;
     }
     for (const source of this.#due) {
       // The collection is removed first, because a later write may be missed otherwise.
       this.#due.delete(source);
-      await this.#drain(source, round);
+      let isDone = false;
+      try {
+        isDone = await this.#drain(source, round);
+      } finally {
+        if (isDone) this.#waiting.delete(source);
+        else this.#waiting.add(source);
+      }
     }
   }
 
-  async #drain(source: SourceRows, round: Round): Promise<void> {
+  /** @returns whether the whole collection was read, and has no row that waits */
+  async #drain(source: SourceRows, round: Round): Promise<boolean> {
+    let hasRows = false;
     for (let after: string | undefined; await round.goesOn(); ) {
       const rows = await source.find({ byOutbox: ['yes'] }, present({ limit: BATCH, after }));
+      hasRows ||= rows.length > 0;
       for (const row of rows) if (round.isReady(row)) await this.#dispatch(source, row, round);
-      if (rows.length < BATCH) return;
+      if (rows.length < BATCH) return !hasRows;
       after = rows.at(-1)?.id;
     }
+    return false;
   }
 
   /** Records the events of a row in their order, then calls the listeners outside the round. */
@@ -186,6 +206,15 @@ class Dispatcher implements Outbox {
     return all.flat();
   }
 }
+
+/**
+ * Returns the collection to look at without a notice. A node may have been killed between a write and its notice. One collection each second keeps an idle
+ * node at few calls, and finds the events of such a node after as many seconds as there are collections with events, at most.
+ */
+const nextInTurn = (sources: readonly SourceRows[], turn: number): readonly SourceRows[] => {
+  const at = turn % Math.max(sources.length, 1);
+  return sources.slice(at, at + 1);
+};
 
 async function removeDispatched(rows: SourceRows, id: string, done: readonly EventRecord[]): Promise<Source | undefined> {
   const left = await rows.update(id, (row) => without(done, row));

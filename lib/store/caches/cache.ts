@@ -4,7 +4,7 @@ import type { Lease } from '../../background/tenure.js';
 import type { Logger } from '../../logger.js';
 import type { Row } from '../directory-store.js';
 import type { CheckedDirectory } from '../records/checked-directory.js';
-import { collections } from '../records/collections.js';
+import { collections, hasOutbox } from '../records/collections.js';
 import { createChangeFeed } from './changes.js';
 import { createReadThrough, type ReadThrough, type ReadThroughOptions } from './read-through.js';
 
@@ -43,6 +43,8 @@ export interface Caches {
   over<V extends object>(collections: readonly string[], load: (key: string) => Promise<V | undefined>, options?: OverOptions): Cached<V>;
   /** Calls the listener when rows of a collection were written, on this node or another. Writes of watched collections are told to all nodes. */
   watch(collection: string, listener: ChangeListener): void;
+  /** Calls the listener with a collection in which a write of another node left background work, at the next look. */
+  onWork(listener: (collection: string) => void): void;
   /**
    * Makes the caches of all nodes forget a row: on this node immediately, on other nodes within the poll interval, or once the store can be
    * reached again. Each write of a watched collection does so, so this method is for a write that a node may have made before it died. The
@@ -58,6 +60,8 @@ export interface Caches {
  */
 const unansweredInOutage: ReadonlySet<string> = new Set([collections.persons.name]);
 
+const hasWork = (collection: string): boolean => hasOutbox(collection) || collection === collections.removals.name;
+
 /** @param directory with the cached collections and `changes` opened. */
 export function createCaches(
   directory: CheckedDirectory,
@@ -65,6 +69,7 @@ export function createCaches(
 ): Caches {
   const dependants = new Map<string, ChangeListener[]>();
   const byId = new Map<string, ReadThrough<object>>();
+  const workListeners: ((collection: string) => void)[] = [];
 
   const feed = createChangeFeed(directory, {
     now,
@@ -74,14 +79,20 @@ export function createCaches(
     onChange: (collection, ids) => {
       for (const listener of dependants.get(collection) ?? []) listener(ids);
     },
+    onWork: (collection) => {
+      for (const listener of workListeners) listener(collection);
+    },
     onGap: () => {
       for (const listeners of dependants.values()) for (const listener of listeners) listener(undefined);
     },
   });
 
-  directory.onWrite(({ collection, id, isUnknown }) => {
-    if (!dependants.has(collection)) return undefined;
-    return isUnknown ? feed.mayHaveChanged(collection, id) : feed.changed(collection, id);
+  directory.onWrite(({ collection, id, isUnknown, isOfEvents, leavesWork }) => {
+    const isCached = dependants.has(collection) && !isOfEvents;
+    if (isUnknown && (isCached || hasWork(collection))) return feed.mayHaveChanged(collection, id);
+    if (isCached) return feed.changed(collection, id, leavesWork);
+    // Nobody waits for the dispatch of an event.
+    return leavesWork ? feed.leftWork(collection) : undefined;
   });
 
   const watch = (collection: string, listener: ChangeListener): void => {
@@ -114,5 +125,12 @@ export function createCaches(
     return cache;
   };
 
-  return { rows, over, watch, changed: feed.changed, close: feed.close };
+  return {
+    rows,
+    over,
+    watch,
+    onWork: (listener) => void workListeners.push(listener),
+    changed: (collection, id) => feed.changed(collection, id),
+    close: feed.close,
+  };
 }

@@ -19,9 +19,10 @@ const MAX_IDS = 1_000;
 
 type Writes = ChangeRecord['writes'];
 
-/** The rows that were written, by collection. */
+/** The rows that were written, by collection, and the collections in which the writes left background work. */
 class Notice {
   readonly #ids = new Map<string, Set<string> | undefined>();
+  readonly #work = new Set<string>();
 
   get isEmpty(): boolean {
     return this.#ids.size === 0;
@@ -34,12 +35,22 @@ class Notice {
     this.#ids.set(collection, ids === undefined || (all && all.size > MAX_IDS) ? undefined : all);
   }
 
+  addWork(collection: string): void {
+    if (!this.#ids.has(collection)) this.#ids.set(collection, new Set());
+    this.#work.add(collection);
+  }
+
   addAll(other: Notice): void {
     for (const [collection, ids] of other.#ids) this.add(collection, ids);
+    for (const collection of other.#work) this.#work.add(collection);
   }
 
   writes(): Writes {
-    return [...this.#ids].map(([collection, ids]) => ({ collection, ...(ids && { ids: [...ids] }) }));
+    return [...this.#ids].map(([collection, ids]) => ({
+      collection,
+      ...(ids && { ids: [...ids] }),
+      ...(this.#work.has(collection) && { work: true }),
+    }));
   }
 }
 
@@ -74,9 +85,15 @@ export class ChangeNotices {
     this.#waiting.add(collection, [id]);
   }
 
+  /** Adds background work to the next notice. Call {@link send} afterwards. */
+  addWork(collection: string): void {
+    this.#waiting.addWork(collection);
+  }
+
   /** Adds a write of unknown outcome, which the store may still make. {@link takeUnknown} returns the write twice. */
   addUnknown(collection: string, id: string): void {
     this.#unknown.add(collection, [id]);
+    this.#unknown.addWork(collection);
   }
 
   /** Moves writes of unknown outcome that have to be named now to the next notice, and returns them. */

@@ -30,6 +30,8 @@ export interface ChangeFeedOptions {
   readonly pollInterval: number;
   /** Handles a write of rows of a collection, on this node or another. @param ids undefined if any row may have been written */
   readonly onChange: (collection: string, ids: readonly string[] | undefined) => void;
+  /** Handles background work that a write of another node left in a collection, or a write of unknown outcome of this node. */
+  readonly onWork: (collection: string) => void;
   /** Handles a gap: any row of any collection may have been written. */
   readonly onGap: () => void;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
@@ -40,7 +42,9 @@ export interface ChangeFeed extends Currency {
    * Notifies this node immediately, and the other nodes at their next look, that a row was written. Call the method after the write. The
    * returned promise never rejects, because the write is done. While the store is unavailable, the notice to the other nodes waits.
    */
-  readonly changed: (collection: string, id: string) => Promise<void>;
+  readonly changed: (collection: string, id: string, leavesWork?: boolean) => Promise<void>;
+  /** Notifies the other nodes at their next look that a write left background work in a collection. */
+  readonly leftWork: (collection: string) => undefined;
   /**
    * Announces a write of unknown outcome, which the store may still make. Notifies this node immediately. All nodes are notified at the next
    * look, and again when the store cannot make the write any more.
@@ -51,14 +55,18 @@ export interface ChangeFeed extends Currency {
 
 /** @param directory with {@link collections.changes} opened. */
 export function createChangeFeed(directory: CheckedDirectory, options: ChangeFeedOptions): ChangeFeed {
-  const { now, lease, pollInterval, onChange, onGap, logger } = options;
+  const { now, lease, pollInterval, onChange, onWork, onGap, logger } = options;
   const rows = directory.collection<ChangeRecord>(collections.changes.name);
+  const handle = (writes: ChangeRecord['writes']): void => {
+    for (const { collection, ids, work } of writes) {
+      if (ids?.length !== 0) onChange(collection, ids);
+      if (work) onWork(collection);
+    }
+  };
   const reader = new ChangeReader({
     rows,
     now,
-    onEntry: ({ writes }) => {
-      for (const { collection, ids } of writes) onChange(collection, ids);
-    },
+    onEntry: ({ writes }) => handle(writes),
     onGap,
   });
   const notices = new ChangeNotices({ rows, now, onEntry: (id) => reader.skip(id) });
@@ -79,7 +87,7 @@ export function createChangeFeed(directory: CheckedDirectory, options: ChangeFee
   };
 
   const sendAll = (): Promise<void> => {
-    for (const { collection, ids } of notices.takeUnknown()) onChange(collection, ids);
+    handle(notices.takeUnknown());
     return notices.send();
   };
 
@@ -103,10 +111,15 @@ export function createChangeFeed(directory: CheckedDirectory, options: ChangeFee
 
   return {
     isCurrent: () => performance.now() - reader.lookedAt <= currentMs,
-    async changed(collection, id) {
+    async changed(collection, id, leavesWork = false) {
       onChange(collection, [id]);
       notices.add(collection, id);
+      if (leavesWork) notices.addWork(collection);
       await attempt(() => notices.send());
+    },
+    leftWork(collection) {
+      notices.addWork(collection);
+      void attempt(() => notices.send());
     },
     mayHaveChanged(collection, id) {
       onChange(collection, [id]);

@@ -46,8 +46,8 @@ export interface CheckedDirectory extends DirectoryStore {
    */
   onWork(listener: (collection: string) => void): void;
   /**
-   * Calls the listener after each write of this node, except a write of events alone. The write is answered when the returned promise
-   * resolves.
+   * Calls the listener after each write of this node, except a write that only removes events. The write is answered when the returned
+   * promise resolves.
    */
   onWrite(listener: WriteListener): void;
   /** Returns the rows that their last read left out. Some of these rows are read again, because an operator may have repaired them. */
@@ -73,6 +73,10 @@ export interface Write {
    * failed with `record_unreadable`, a cache may still have the row as it was when it was readable.
    */
   readonly isUnknown: boolean;
+  /** Whether the row differs in its events alone, which no cache shows. */
+  readonly isOfEvents: boolean;
+  /** Whether the write left background work: events to dispatch, or a tenant to remove. True if that is unknown. */
+  readonly leavesWork: boolean;
 }
 
 /** Handles a write. The returned promise must not reject. */
@@ -184,12 +188,34 @@ function writable<R extends Row>({ name, unreadable }: Scope<R>, given: Unsaved<
   throw new IdpError('invalid_record', { path, expected: 'a value that can be stored' });
 }
 
-/** Remembers a written row as sound, and notifies listeners. @param isTold false if the row is as it was, except for its events */
-async function written<R extends Row>(scope: Scope<R>, row: R, isTold = true): Promise<R> {
+/** The row of an update before and after the change. The members that the change keeps are the same values. */
+interface Change {
+  readonly before: object;
+  readonly after: object;
+}
+
+/** Remembers a written row as sound, and notifies listeners. @param change undefined for a new row */
+async function written<R extends Row>(scope: Scope<R>, row: R, change?: Change): Promise<R> {
   scope.unreadable.acceptWritten(scope.name, row);
   if (isOutboxed(row) || scope.name === 'removals') notifyOfWork(scope);
-  if (isTold) await notifyOfWrite(scope, row.id);
+  await notifyOfChange(scope, row.id, change ?? { before: {}, after: row });
   return row;
+}
+
+/** Notifies listeners of a write, unless the write only removed events or changed nothing. */
+async function notifyOfChange<R extends Row>(scope: Scope<R>, id: string, { before, after }: Change): Promise<void> {
+  if (before === after) return;
+  const isOfEvents = isOfEventsAlone(before, after);
+  const leavesWork = scope.name === 'removals' || (isOutboxed(after) && hasNewEvents(before, after));
+  if (!isOfEvents || leavesWork) await notifyOfWrite(scope, { id, isOfEvents, leavesWork });
+}
+
+/** Returns whether the write left an event that no earlier write left. */
+function hasNewEvents(before: Partial<Outboxed>, after: Partial<Outboxed>): boolean {
+  const idsOf = ({ pendingEvents }: Partial<Outboxed>) =>
+    Array.isArray(pendingEvents) ? pendingEvents.map((event: Partial<PendingEvent> | null) => event?.id) : [];
+  const earlier = new Set(idsOf(before));
+  return before.outbox === undefined || idsOf(after).some((id) => !earlier.has(id));
 }
 
 /** Members that the dispatcher of events writes, and members that each write changes. */
@@ -212,8 +238,11 @@ function notifyOfWork<R extends Row>({ name, workListeners }: Scope<R>): void {
   for (const listener of workListeners) listener(name);
 }
 
-async function notifyOfWrite<R extends Row>({ name, writeListeners }: Scope<R>, id: string, isUnknown = false): Promise<void> {
-  for (const listener of writeListeners) await listener({ collection: name, id, isUnknown });
+async function notifyOfWrite<R extends Row>(
+  { name, writeListeners }: Scope<R>,
+  { id, isUnknown = false, isOfEvents = false, leavesWork = isUnknown }: Pick<Write, 'id'> & Partial<Write>,
+): Promise<void> {
+  for (const listener of writeListeners) await listener({ collection: name, id, isUnknown, isOfEvents, leavesWork });
 }
 
 /**
@@ -223,7 +252,7 @@ async function notifyOfWrite<R extends Row>({ name, writeListeners }: Scope<R>, 
 const rethrown =
   <R extends Row>(scope: Scope<R>, id: string) =>
   async (error: unknown): Promise<never> => {
-    if (IdpError.is(error, 'store_unavailable', 'record_unreadable')) await notifyOfWrite(scope, id, true);
+    if (IdpError.is(error, 'store_unavailable', 'record_unreadable')) await notifyOfWrite(scope, { id, isUnknown: true });
     throw error;
   };
 
@@ -246,16 +275,14 @@ async function update<R extends Row>(scope: Scope<R>, id: string, change: (row: 
 /** Updates a row, readable or not. */
 async function updateAny<R extends Row>(scope: Scope<R>, id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
   checkTexts([id]);
-  let isWritten = false;
-  let isTold = false;
-  const updating = scope.rows.update(id, (current) => {
-    const next = change(current);
-    isWritten = next !== current;
-    isTold = isWritten && !isOfEventsAlone(current, next);
-    return isWritten ? writable(scope, next) : current;
+  let made: Change | undefined;
+  const updating = scope.rows.update(id, (before) => {
+    const after = change(before);
+    made = { before, after };
+    return after === before ? before : writable(scope, after);
   });
   const row = await updating.catch(rethrown(scope, id));
-  return row && (isWritten || scope.unreadable.isSound(scope.name, row)) ? written(scope, row, isTold) : row;
+  return row && made && (made.before !== made.after || scope.unreadable.isSound(scope.name, row)) ? written(scope, row, made) : row;
 }
 
 async function upsert<R extends Row>(scope: Scope<R>, id: string, change: Parameters<CheckedCollection<R>['upsert']>[1]): Promise<R> {
@@ -273,7 +300,7 @@ async function remove<R extends Row>(scope: Scope<R>, id: string, version?: numb
   checkTexts([id]);
   scope.unreadable.forget(scope.name, id);
   const wasThere = await scope.rows.remove(id, version).catch(rethrown(scope, id));
-  if (wasThere) await notifyOfWrite(scope, id);
+  if (wasThere) await notifyOfWrite(scope, { id });
   return wasThere;
 }
 
@@ -294,22 +321,22 @@ async function retire<R extends Row>(
   await removal.catch(rethrown(scope, id));
   if (!isThere) return false;
   notifyOfWork(scope);
-  await notifyOfWrite(scope, id);
+  await notifyOfWrite(scope, { id, leavesWork: true });
   return true;
 }
 
 const withRemoved = <R extends Row>(scope: Scope<R>): ReturnType<CheckedCollection<R>['withRemoved']> => ({
   find: (where, page) => findKept(scope.all, where, page, (row) => scope.unreadable.isSound(scope.name, row)),
   async update(id, change) {
-    let isTold = false;
-    const updating = scope.all.update(id, (current) => {
-      const next = change(current);
-      isTold = next !== current && !isOfEventsAlone(current, next);
-      return next;
+    let made: Change | undefined;
+    const updating = scope.all.update(id, (before) => {
+      const after = change(before);
+      made = { before, after };
+      return after;
     });
     const row = await updating.catch(rethrown(scope, id));
     if (isOutboxed(row)) notifyOfWork(scope);
-    if (isTold) await notifyOfWrite(scope, id);
+    if (row && made) await notifyOfChange(scope, id, made);
     return row;
   },
   remove: (id, version) => scope.all.remove(id, version),

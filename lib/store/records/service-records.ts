@@ -155,6 +155,8 @@ export const changeRecord = Type.Object({
       collection: Type.String(),
       /** Ids of the written rows. Absent if any row of the collection may have been written. */
       ids: Type.Optional(Type.Array(Type.String())),
+      /** Whether the writes left background work: events to dispatch, or a tenant to remove. */
+      work: Type.Optional(Type.Boolean()),
     }),
   ),
 });
