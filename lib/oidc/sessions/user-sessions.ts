@@ -53,6 +53,8 @@ interface Records {
 export const isOver = (account: Account | undefined, authTime = 0, signIn: object | undefined, session: string | undefined): boolean =>
   !account || isVoid(account, new Date(authTime * 1000), ownerOf(account.person.user.id, signIn as GrantRecord['login']), session);
 
+/** Records of an account that are ended at the same time. */
+const AT_ONCE = 16;
 /** Persons of a tenant whose sign-ins are ended in one step. */
 const PAGE = 100;
 
@@ -154,19 +156,22 @@ export async function endOfAccount(parts: OidcParts, oid: string): Promise<Accou
   // Reads the account after the list, because the user may have been enabled, and have signed in, while the store was slow.
   const account = await directory.accounts.findByOid(oid);
   const notices = new LogoutNotices(parts);
-  for (const { key } of sessions) {
+  await inGroups(sessions, ({ key }) => {
     const applies = (session: SessionPayload) => session.accountId === oid && isOver(account, session.loginTs, session, digestOfKey(key));
-    await endSignIn(artifacts, key, (before, ended) => notices.enqueue(before, ended), applies);
-  }
+    return endSignIn(artifacts, key, (before, ended) => notices.enqueue(before, ended), applies);
+  });
   // Grants outlive their session, and may belong to a session that another linked account has now.
   const ended = grants.filter(({ grant: { login } }) => isOver(account, login?.authTime, login, login?.session));
   await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
   const endedToo = others.filter((artifact) => !account || isWaitOver(account, putAtOf(artifact)));
-  await Promise.all(
-    [...ended, ...endedToo, ...damaged].map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])),
-  );
+  await inGroups([...ended, ...endedToo, ...damaged], ({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }]));
   notices.release();
   return account;
+}
+
+/** Ends a group of records at the same time, then the next group. An account may have thousands of records, which would overload the store at once. */
+async function inGroups<T>(all: readonly T[], end: (each: T) => Promise<unknown>): Promise<void> {
+  for (let start = 0; start < all.length; start += AT_ONCE) await Promise.all(all.slice(start, start + AT_ONCE).map(end));
 }
 
 /** Ends the sign-ins of a page of users. Returns the next page. */
