@@ -5,6 +5,7 @@
  * are not encrypted.
  * @see RFC 9701
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Middleware } from 'koa';
 import { type CallerState, type Extension, type ExtensionContext, epochSeconds } from '../../lib/extension-door.js';
 
@@ -12,10 +13,13 @@ const TYPE = 'application/token-introspection+jwt';
 
 export const jwtIntrospection = (): Extension => ({
   name: 'jwt-introspection',
-  around: { introspection: answerInJwt },
+  around: { introspection: { concerns: mayPreferJwt, middleware: answerInJwt } },
   // @see RFC 9701 §7
   discovery: ({ keys }) => ({ introspection_signing_alg_values_supported: keys.algorithms }),
 });
+
+/** Returns whether an `Accept` may prefer the JWT. The most common values prefer JSON. */
+const mayPreferJwt = ({ accept = '*/*' }: IncomingHttpHeaders): boolean => accept !== '*/*' && accept !== 'application/json';
 
 /** Signs the JSON answer to a caller that prefers a JWT. Errors stay JSON. @see RFC 9701 §4, §5 */
 const answerInJwt = ({ service: { issuer, now }, keys: { sign, introspectionAlgorithm } }: ExtensionContext): Middleware =>

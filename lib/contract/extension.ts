@@ -4,6 +4,7 @@
  * An extension imports only the entry point `tenant-idp/extension`, which exports this folder and helpers for routes. The extension's context,
  * `extension-context`, gives the extension the rest of the service. The folder `assembly` joins the parts of all extensions.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Static, TSchema } from '@sinclair/typebox';
 import type { Middleware } from 'koa';
 import type { Awaitable } from '../awaitable.js';
@@ -89,8 +90,17 @@ export interface Extension {
   readonly letters?: (context: ExtensionContext) => WriteLetter;
   /** Returns members of the discovery document, except `issuer`, `jwks_uri` and the service's own endpoints. */
   readonly discovery?: (context: ExtensionContext) => Readonly<Record<string, unknown>>;
-  /** Koa middleware around an endpoint of the protocol, by the endpoint's name. */
-  readonly around?: Readonly<Record<string, (context: ExtensionContext) => Middleware>>;
+  /**
+   * Koa middleware around an endpoint of the protocol, by the endpoint's name. With `concerns`, the middleware runs only for requests whose headers concern it,
+   * so that the service can answer other requests with less work.
+   */
+  readonly around?: Readonly<
+    Record<
+      string,
+      | ((context: ExtensionContext) => Middleware)
+      | { readonly concerns: (headers: IncomingHttpHeaders) => boolean; readonly middleware: (context: ExtensionContext) => Middleware }
+    >
+  >;
   /** Returns sign-in methods in addition to the password. */
   readonly signInMethods?: (context: ExtensionContext) => readonly SignInMethod[];
   /** Returns steps that a signed-in user has to complete before an application gets its answer. */

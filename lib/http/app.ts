@@ -16,7 +16,7 @@ import type { Logger } from '../logger.js';
 import { type Admission, type AdmissionOptions, createAdmission } from './admission.js';
 import { createProxyFaults, type ProxyFaults } from './clients/proxy-faults.js';
 import { answerDocument, type Document } from './documents.js';
-import { endpointMiddleware } from './endpoint-middleware.js';
+import { type EndpointMiddleware, endpointMiddleware } from './endpoint-middleware.js';
 import { createErrorHandler } from './errors.js';
 import { extensionRouter } from './extension-router.js';
 import { hasSecondAuthorization, refuseBroken } from './requests/broken-requests.js';
@@ -83,8 +83,8 @@ class ServiceApp implements App {
   readonly #entered = new WeakMap<IncomingMessage, (() => void) | undefined>();
   readonly #faults: ProxyFaults;
   readonly #logUnknownPath: LogUnknownPath;
-  /** Paths of endpoints with middleware of extensions, which must get every request for them. */
-  readonly #wrapped: ReadonlySet<string | undefined>;
+  /** Middleware of extensions around endpoints, which must get every request that concerns it. */
+  readonly #around: EndpointMiddleware;
   /** Middleware for each oidc-provider, by its Koa app. */
   readonly #chains = new WeakMap<object, Middleware>();
   readonly #chainOf: (app: ProtocolApp['app']) => Middleware;
@@ -98,15 +98,14 @@ class ServiceApp implements App {
     const { methodsAt, routed, styleAt } = extensionRouter(extensions, contextOf, isOfProtocol);
     const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? methodsAt(path);
     const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`), styleAt });
-    const aroundEndpoints = endpointMiddleware(extensions, contextOf, protocol.routes);
+    this.#around = endpointMiddleware(extensions, contextOf, protocol.routes);
     const first = [onError, methodNotAllowed(methodsOf), refuseBroken];
     this.#options = options;
     this.#methodsOf = methodsOf;
     this.#isOfProtocol = isOfProtocol;
-    this.#chainOf = ({ middleware }) => compose([...first, aroundEndpoints, protocol.middleware, ...middleware]);
+    this.#chainOf = ({ middleware }) => compose([...first, this.#around.run, protocol.middleware, ...middleware]);
     this.#extensionChain = compose([...first, routed]);
     this.#refuse = compose([onError, tooMany]);
-    this.#wrapped = new Set(extensions.flatMap(({ around = {} }) => Object.keys(around).map((endpoint) => protocol.routes[endpoint])));
     this.#admission = createAdmission(options.limits, logger);
     this.#faults = createProxyFaults({ issuer, mountPath, isRoute: (path) => this.#isRoute(path), logger });
     this.#logUnknownPath = createLogUnknownPath((url) => pathBelow(mountPath, url) !== undefined, logger);
@@ -114,7 +113,7 @@ class ServiceApp implements App {
 
   answer(req: IncomingMessage, res: ServerResponse, url: string): boolean | Promise<boolean> {
     const path = pathBelow(this.#options.mountPath, url);
-    if (path === undefined || this.#wrapped.has(path)) return false;
+    if (path === undefined || this.#around.concerns(path, req.headers)) return false;
     const document = req.method === 'GET' || req.method === 'HEAD' ? this.#options.protocol.document(path) : undefined;
     if (document === undefined) return this.#answerEndpoint(req, res, { path, url });
     this.#faults.served(req, url);

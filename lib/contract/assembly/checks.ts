@@ -73,8 +73,8 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   resources: callback(),
   signInMethods: callback(),
   around: [
-    'an object of functions by endpoint, such as { token: (context) => … }',
-    (value) => isObject(value) && Object.values(value).every(isFunction),
+    'an object of functions by endpoint, such as { token: (context) => … } or { token: { concerns: (headers) => …, middleware: (context) => … } }',
+    (value) => isObject(value) && Object.values(value).every((one) => isFunction(one) || isConcerned(one)),
   ],
   configure: callback(),
   clients: callback(),
@@ -156,6 +156,8 @@ function claimsOf(options: unknown, standard: Standard): { readonly sets: readon
     mapping: isObject(mapping) ? (mapping as ClaimMapping) : {},
   };
 }
+
+const isConcerned = (one: unknown): boolean => ['concerns', 'middleware'].every((member) => isFunction(valueAt(one, [member])));
 
 function problemsOf(extension: object, path: OptionPath, endpoints: readonly string[]): readonly ConfigProblem[] {
   const wrongMembers = Object.entries(members).flatMap(([name, [expected, holds]]) => {

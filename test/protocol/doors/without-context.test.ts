@@ -1,20 +1,27 @@
-/** Userinfo is answered before a Koa context exists, unless something needs one. `both-ways.test.ts` compares the answers with those of a host's Koa app. */
+/** Introspection and userinfo are answered before a Koa context exists, unless something needs one. `both-ways.test.ts` compares the answers with those of a host's Koa app. */
 import { beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import type { Extension } from 'tenant-idp/extension';
-import { obtainTokens } from '../../support/client/agent.js';
+import { basic, obtainTokens, postForm } from '../../support/client/agent.js';
 import { rawRequest } from '../../support/client/raw-request.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { until } from '../../support/time/until.js';
 
-let seen = 0;
+const seen: string[] = [];
 const watch: Extension = {
   name: 'watch',
   around: {
     userinfo: () => (_ctx, next) => {
-      seen += 1;
+      seen.push('userinfo');
       return next();
+    },
+    introspection: {
+      concerns: (headers) => headers['x-watched'] !== undefined,
+      middleware: () => (_ctx, next) => {
+        seen.push('introspection');
+        return next();
+      },
     },
   },
 };
@@ -43,6 +50,29 @@ beforeEach(() => void contexts.mockClear());
 
 const userinfo = (headers: Record<string, string> = {}, query = '', { issuer } = service) =>
   fetch(`${issuer}/connect/userinfo${query}`, { headers: { authorization: `Bearer ${token}`, ...headers } });
+
+const secret = { authorization: basic('web', 'web-secret') };
+const introspect = (fields: Record<string, string>, headers: Record<string, string> = {}, { issuer } = service) =>
+  postForm(`${issuer}/connect/introspect`, fields, { ...secret, ...headers });
+
+describe('introspection', () => {
+  test.each<[string, number, number, Record<string, string>, Record<string, string>]>([
+    ['a live token', 200, 0, {}, {}],
+    ['an unknown token', 200, 0, { token: 'x' }, {}],
+    ['the origin of the client', 200, 0, {}, { origin: new URL(redirectUri).origin }],
+    ['a secret in the form', 200, 0, { client_id: 'web', client_secret: 'web-secret' }, { authorization: '' }],
+    ['a wrong secret', 401, 1, {}, { authorization: basic('web', 'wrong') }],
+    ['no token', 400, 1, { token: '' }, {}],
+    ['a caller that prefers a JWT', 200, 1, {}, { accept: 'application/token-introspection+jwt' }],
+  ])('%s', async (_what, status, count, fields, headers) => {
+    const { authorization, ...others } = { ...secret, ...headers };
+    const sent = authorization === '' ? others : { ...others, authorization };
+    const answer = await postForm(`${service.issuer}/connect/introspect`, { token, ...fields }, sent);
+    expect(answer).toMatchObject({ status });
+    expect(contexts).toHaveBeenCalledTimes(count);
+    if (headers.accept) expect(answer.headers.get('content-type')).toBe(headers.accept);
+  });
+});
 
 describe('without a context', () => {
   test.each<[string, Record<string, string>]>([
@@ -79,7 +109,13 @@ test('a request with two Authorization headers is refused', async () => {
 
 test('middleware of an extension around userinfo gets every request', async () => {
   await userinfo({}, '', watched);
-  expect(seen).toBe(1);
+  expect(seen.splice(0)).toEqual(['userinfo']);
+});
+
+test('middleware around introspection that names its requests gets them alone', async () => {
+  for (const headers of [{}, { 'x-watched': 'yes' }] as Record<string, string>[])
+    expect(await introspect({ token: 'x' }, headers, watched)).toMatchObject({ status: 200, json: { active: false } });
+  expect(seen.splice(0)).toEqual(['introspection']);
 });
 
 test('a request takes a place among the requests in progress once, and keeps it when it gets a context', async () => {
