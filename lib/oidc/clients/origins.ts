@@ -15,10 +15,11 @@ export function isOriginOf(client: Client, origin: string): boolean {
 }
 
 function originsOf(client: Client): ReadonlySet<string> {
-  let origins = redirectOrigins.get(client);
-  if (!origins) {
-    origins = new Set((client.redirectUris ?? []).flatMap((uri) => (canParseUrl(uri) ? [new URL(uri).origin] : [])));
-    redirectOrigins.set(client, origins);
-  }
+  const known = redirectOrigins.get(client);
+  if (known) return known;
+  const origins = new Set((client.redirectUris ?? []).flatMap((uri) => (canParseUrl(uri) ? [new URL(uri).origin] : [])));
+  // The origin of a URI with an application's own scheme is `null`. Sandboxed frames of every site send the same. @see RFC 6454 §6.1
+  origins.delete('null');
+  redirectOrigins.set(client, origins);
   return origins;
 }

@@ -4,7 +4,7 @@ import type { Extension } from 'tenant-idp/extension';
 import { Agent, basic, type Json, postForm } from '../../support/client/agent.js';
 import { type AssertingClient, createAssertingClient } from '../../support/client/assertions.js';
 import { obtainCode, redeem } from '../../support/client/steps.js';
-import { plainType } from '../../support/requests/both-doors.js';
+import { formTypes, plainType } from '../../support/requests/both-doors.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
@@ -22,6 +22,13 @@ const look: Extension = {
     ]),
   ),
 };
+/** The redirect URI has no origin. */
+const application = {
+  id: 'application',
+  name: 'Application',
+  metadata: { application_type: 'native', redirect_uris: ['com.example.application:/callback'], token_endpoint_auth_method: 'none' },
+  allowedScopes: ['openid'],
+};
 let asserting: AssertingClient;
 let profiled: AssertingClient;
 const nonceSecret = Buffer.alloc(32, 1);
@@ -36,7 +43,7 @@ const service = useIdp(async () => {
   return {
     extensions: [look],
     features: { dPoP: { nonceSecret } },
-    seed: { ...testSeed, clients: [...testSeed.clients, asserting.seed, ofProfile] } as never,
+    seed: { ...testSeed, clients: [...testSeed.clients, asserting.seed, ofProfile, application] } as never,
   };
 });
 let tokens: Json;
@@ -94,6 +101,12 @@ describe('by oidc-provider', () => {
     expect(await ask()).toMatchObject({ status });
     expect(isByProvider).toBe(true);
   });
+});
+
+test.each(formTypes)('Fetch §3.2: the origin null is the origin of no client (%s)', async (type) => {
+  const answer = await post('introspect', { token: 'x', client_id: 'application' }, { 'content-type': type, origin: 'null' });
+  expect(answer).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
+  expect(answer.headers.get('access-control-allow-origin')).toBeNull();
 });
 
 test('an assertion that was used without oidc-provider is refused at every endpoint', async () => {
