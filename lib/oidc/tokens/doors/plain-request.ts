@@ -60,8 +60,8 @@ const formType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
 const LIMIT = 56 * 1024;
 
 /**
- * Returns the fields of a form, and the credentials of its client. Reads only a body that arrived in one piece, as forms do. The body is put back in the same tick, because a
- * request that was read to its end could not be read again.
+ * Returns the fields of a form, and the credentials of its client. Reads only a body that arrived in one piece, as forms do. The body is put back in the same
+ * tick, because a request that was read to its end could not be read again.
  */
 export function plainForm(ctx: PlainContext): PlainForm | undefined | Promise<PlainForm | undefined> {
   const { req } = ctx;
