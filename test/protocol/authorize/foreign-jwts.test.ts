@@ -213,20 +213,22 @@ test('a DPoP proof at userinfo is refused with crit', async () => {
   expect([answer.status, (await answer.json()) as unknown]).toMatchObject([401, { error: 'invalid_dpop_proof' }]);
 });
 
+const ofAssertions = Object.keys(requestsOfClients).map((endpoint) => `a client assertion at the ${endpoint}`);
+
 /** Modules that read JWTs, and the places above that lead to them or the reason why no JWT of others gets there. */
 const readers: Readonly<Record<string, readonly string[] | string>> = {
   'lib/oidc/clients/dpop-proofs': ['a request object', 'a pushed request object'],
   'lib/oidc/authorize/pushed-requests': ['a pushed request object'],
   'lib/oidc/authorize/login-hint-tokens': ['a login hint token'],
   'lib/oidc/authorize/backchannel/client-request-objects': ['a request of CIBA'],
-  'lib/oidc/clients/refused-clients': 'it names a client that was refused in the log, after the refusal',
+  'lib/oidc/clients/assertions': ofAssertions,
   'lib/oidc/upstream/id-token': 'it accepts ID tokens of this service only',
   'lib/oidc/tokens/access-token-jwt': 'it accepts access tokens of this service only',
   'extensions/connections/upstream/provider':
     'it loads `openid-client`, which refuses `crit`; test/connections covers answers of providers',
   'oidc-provider: actions/authorization/process_request_object': ['a request object', 'a pushed request object', 'a request of CIBA'],
   'oidc-provider: actions/authorization/pushed_authorization_requests': ['a pushed request object'],
-  'oidc-provider: shared/jwt_client_auth': Object.keys(requestsOfClients).map((endpoint) => `a client assertion at the ${endpoint}`),
+  'oidc-provider: shared/jwt_client_auth': ofAssertions,
   'oidc-provider: helpers/validate_dpop': ['a DPoP proof at the token endpoint', 'a DPoP proof of a pushed request'],
   'oidc-provider: helpers/jwt': 'it is the library by which the others read',
   'oidc-provider: helpers/keystore': 'it is the library by which the others read',
