@@ -5,6 +5,7 @@ import { levelsFor, offeredLevels, reachedLevel, requestedAcr } from '../acr-val
 import { type LaterProofs, sessionOf, startSignIn, strengthenSignIn } from './accounts/login-context.js';
 import { watchFailures } from './authorize/failures.js';
 import { noteFeatures } from './authorize/parameters.js';
+import { completeResponse } from './authorize/response.js';
 import type { SettleFailure } from './clients/refusals.js';
 import type { ClientRefusals } from './clients/refused-clients.js';
 import { type ConfigurationParts, createConfiguration, routes } from './configuration.js';
@@ -81,11 +82,7 @@ export function createInstance(
     if (login) startSignIn(sessionOf(ctx), login as never);
     if (proofs) strengthenSignIn(sessionOf(ctx), proofs);
   });
-  onAuthorizationResponse(provider, (ctx, out) => {
-    out.scope ??= ctx.oidc.params?.scope;
-    // Adds `iss` also to a response with an ID token. A signed response has `iss` already. @see RFC 9207 §2, JARM §2.1
-    if (!ctx.oidc.responseMode?.includes('jwt')) out.iss = options.issuer;
-  });
+  onAuthorizationResponse(provider, completeResponse);
   provider.on('end_session.success', (ctx) => used.logout.endGrants(ctx));
 
   options.onProvider?.(provider as never);

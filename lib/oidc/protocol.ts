@@ -107,7 +107,7 @@ export function createProtocol(dependencies: ProtocolDependencies): Protocol {
     isOver: rooms.interactions.isOver,
   });
   const plainDoor = handlers && createPlainDoor({ ...rooms, handlers });
-  const plainAuthorization = handlers && createPlainAuthorization(parts, rooms.accounts, rooms.scopes);
+  const plainAuthorization = handlers && createPlainAuthorization(parts, rooms.accounts, rooms.scopes, instanceParts.hooks.respond);
   return {
     ...groupsOf(rooms),
     useKeys: (keys) => instances.use(createInstance(instanceParts, keys)),

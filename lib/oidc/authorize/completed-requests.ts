@@ -133,19 +133,20 @@ export function createCompletedRequests(parts: OidcParts, provider: () => Provid
   return {
     /** Records the answer for the browser, in the commit of the response. Called after the session has been saved. */
     note(ctx: KoaContextWithOIDC): void {
+      const { route, client, entities } = ctx.oidc;
+      const isOfExtension = internalClients.isInternal(clientOf(client));
+      if (route !== 'resume' && !isOfExtension) return;
       const browser = browsers.browserOf(ctx);
       const outcome = noted(ctx).isDone || browser === undefined ? undefined : outcomeOf(ctx, noted(ctx).form);
       if (browser === undefined || !outcome) return;
       noted(ctx).isDone = true;
-      const { route, client, entities } = ctx.oidc;
       const { Interaction: interaction, PushedAuthorizationRequest: pushed } = entities as unknown as Entities;
       const signOut = lastSignOut.of(ctx);
       const bound = { browser, ...present({ signOut }) };
       if (route === 'resume') put(ctx, String((ctx as unknown as Context).params.uid), { ...outcome, ...bound, isByReference: false });
       // An extension redirected the browser to this reference, in an answer that the browser may get again.
       const id = pushed?.jti ?? interaction?.parJti;
-      if (id !== undefined && internalClients.isInternal(clientOf(client)))
-        put(ctx, uidOfPushed(id), { ...outcome, ...bound, isByReference: true });
+      if (id !== undefined && isOfExtension) put(ctx, uidOfPushed(id), { ...outcome, ...bound, isByReference: true });
     },
 
     /** Remembers the form of an error response for `note`, because only the redirects are read from the response itself. */

@@ -8,18 +8,21 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import { UnavailableError } from '../../errors.js';
+import { present } from '../../present.js';
+import { epochSeconds } from '../../times/epoch-seconds.js';
+import { nodeSeconds } from '../../times/node-time.js';
 import type { Accounts } from '../accounts/account.js';
 import type { OurSession } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
-import { pushedIdOf } from '../artifacts/ids.js';
+import { createId, pushedIdOf } from '../artifacts/ids.js';
 import { clientOf } from '../clients/clients.js';
 import { isOfProfile } from '../clients/fapi.js';
 import type { OidcParts } from '../context.js';
 import { createGrantFinder } from '../sessions/grants.js';
 import {
-  answer,
   asksForPrompt,
   checkParameters,
+  codeLifetime,
   conclude,
   inContext,
   leaveContext,
@@ -29,7 +32,9 @@ import {
   takePushed,
 } from '../upstream/authorization.js';
 import { findClient } from '../upstream/client.js';
-import { carriedParameter, isRequestParameter } from './parameters.js';
+import type { ProviderHooks } from '../upstream/provider.js';
+import { carriedParameter, codeRequestOf, isRequestParameter } from './parameters.js';
+import { completeResponse } from './response.js';
 
 /** Answers a request. Returns false if the request is left to oidc-provider. */
 export type PlainAuthorization = (ctx: Context, provider: Provider) => Promise<boolean>;
@@ -38,10 +43,17 @@ interface Door {
   readonly parts: OidcParts;
   readonly accounts: Accounts;
   readonly findGrant: ReturnType<typeof createGrantFinder>;
+  readonly respond: ProviderHooks['respond'];
 }
 
-export function createPlainAuthorization(parts: OidcParts, accounts: Accounts, scopes: Scopes): PlainAuthorization {
-  const door: Door = { parts, accounts, findGrant: createGrantFinder(parts, scopes) };
+/** @param respond sends the response, as for oidc-provider. */
+export function createPlainAuthorization(
+  parts: OidcParts,
+  accounts: Accounts,
+  scopes: Scopes,
+  respond: ProviderHooks['respond'],
+): PlainAuthorization {
+  const door: Door = { parts, accounts, findGrant: createGrantFinder(parts, scopes), respond };
   return async (ctx, provider) => {
     if (ctx.method !== 'GET' || ctx.req.headers.dpop !== undefined || !hasPlainNames(ctx.query)) return false;
     const { query } = ctx;
@@ -99,8 +111,58 @@ async function run(door: Door, ctx: KoaContextWithOIDC): Promise<boolean> {
     await conclude(ctx, () => Promise.reject(error));
     return true;
   }
-  await conclude(ctx, () => answer(ctx));
+  await conclude(ctx, () => answer(door, ctx));
   return true;
+}
+
+/** Makes the code and sends the response: actions/authorization/respond.js */
+async function answer({ parts, respond }: Door, ctx: KoaContextWithOIDC): Promise<void> {
+  const { oidc } = ctx;
+  const { state, redirect_uri: redirectUri } = oidc.params as Readonly<Record<string, string | undefined>>;
+  await (oidc.entities.PushedAuthorizationRequest as { consume(): Promise<void> } | undefined)?.consume();
+  const out: Record<string, unknown> = { code: putCode(parts, ctx), ...present({ state }), iss: oidc.issuer };
+  completeResponse(ctx, out);
+  await respond('query', ctx, redirectUri as string, out, async () => {});
+}
+
+/** Members of `ctx.oidc` of a request that passed every check. */
+interface Granted {
+  readonly client: Client;
+  readonly grant: { getOIDCScopeFiltered(scopes: ReadonlySet<string>): string };
+  readonly session: OurSession & { authorizationFor(clientId: string): { persistsLogout?: true }; authTime(): number };
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly acr: string | undefined;
+  readonly amr: readonly string[] | undefined;
+  readonly claims: object;
+  readonly requestParamScopes: ReadonlySet<string>;
+}
+
+/** Puts a code into the unit of work, and returns it: `codeHandler` of helpers/process_response_types.js, for a request without resources. */
+function putCode({ adapters, now }: OidcParts, ctx: KoaContextWithOIDC): string {
+  const { client, grant, session, params, acr, amr, claims, requestParamScopes } = ctx.oidc as unknown as Granted;
+  const { clientId } = client;
+  const grantId = session.grantIdFor(clientId);
+  const exp = nodeSeconds() + codeLifetime(ctx);
+  session.authorizationFor(clientId).persistsLogout = true;
+  const id = createId('AuthorizationCode', grantId);
+  const members = {
+    clientId,
+    grantId,
+    accountId: session.accountId,
+    acr,
+    amr,
+    authTime: session.authTime(),
+    claims: Object.keys(claims).length === 0 ? undefined : claims,
+    nonce: params.nonce,
+    scope: grant.getOIDCScopeFiltered(requestParamScopes),
+    sid: session.sidFor(clientId),
+    codeChallenge: params.code_challenge,
+    codeChallengeMethod: params.code_challenge_method,
+    redirectUri: params.redirect_uri,
+    ...codeRequestOf(ctx),
+  };
+  adapters.tokens.put(adapters.unitOf(ctx), 'AuthorizationCode', id, { iat: epochSeconds(now()), ...members } as never, exp);
+  return id;
 }
 
 /** Returns whether the response is a code. Only reads. */

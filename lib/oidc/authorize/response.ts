@@ -1,5 +1,5 @@
 /** The authorization response and its destination. oidc-provider's own renderers would join the values of a repeated parameter to `1,2`. */
-import { errors } from 'oidc-provider';
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { UnavailableError } from '../../errors.js';
 import { answerTo } from '../../http/error-answers.js';
 import { LostWrite, lateRefusals } from '../artifacts/lost-writes.js';
@@ -41,6 +41,13 @@ function withResponse(url: URL, place: 'query' | 'fragment', members: Members): 
   if (isBare) return `${url.href}${place === 'query' ? '?' : '#'}${pairs}`;
   url[place === 'query' ? 'search' : 'hash'] = pairs.toString();
   return url.href;
+}
+
+/** Adds the members that every response has. */
+export function completeResponse({ oidc }: KoaContextWithOIDC, out: Record<string, unknown>): void {
+  out.scope ??= oidc.params?.scope;
+  // Adds `iss` also to a response with an ID token. A signed response has `iss` already. @see RFC 9207 §2, JARM §2.1
+  if (!oidc.responseMode?.includes('jwt')) out.iss = oidc.issuer;
 }
 
 const withoutScope = ({ scope: _scope, ...others }: Members): Members => others;

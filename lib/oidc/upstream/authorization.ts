@@ -16,7 +16,6 @@ import {
   checkPrompt,
   getAuthorizationParams,
 } from 'oidc-provider/lib/actions/authorization/request_parameters.js';
-import respond from 'oidc-provider/lib/actions/authorization/respond.js';
 import {
   checkRedirectUri,
   checkResponseMode,
@@ -39,7 +38,12 @@ const pass = (): void => {};
  * Runs a function in the context that the router gives to an endpoint: helpers/router.js, `ensureOIDC` of helpers/initialize_app.js. The router replaces
  * the context if the function leaves the request to it.
  */
-export function inContext<T>(provider: Provider, ctx: Context, route: string, run: (ctx: KoaContextWithOIDC) => Promise<T>): Promise<T> {
+export function inContext<T>(
+  provider: Provider,
+  ctx: Context,
+  route: keyof typeof empties,
+  run: (ctx: KoaContextWithOIDC) => Promise<T>,
+): Promise<T> {
   const inner = ctx as unknown as KoaContextWithOIDC & { _matchedRouteName: string };
   inner._matchedRouteName = route;
   const { OIDCContext } = provider as unknown as { OIDCContext: new (ctx: object) => KoaContextWithOIDC['oidc'] };
@@ -53,16 +57,18 @@ export function inContext<T>(provider: Provider, ctx: Context, route: string, ru
 export const leaveContext = (ctx: Context, query: Context['query']): void =>
   void Object.defineProperty(ctx, 'query', { configurable: true, writable: true, value: query });
 
-/** Parameters without values, by instance, because the features of an instance decide which parameters there are. */
-const empties = new WeakMap<Provider, Payload>();
+/** Parameters without values, by endpoint and instance, because the features of an instance decide which parameters there are. */
+const empties = { authorization: new WeakMap<Provider, Payload>(), pushed_authorization_request: new WeakMap<Provider, Payload>() };
 
 /** Sets `ctx.oidc.params`: shared/assemble_params.js, helpers/params.js */
 export function takeParameters(ctx: KoaContextWithOIDC): void {
-  const { provider } = ctx.oidc;
-  const empty = empties.get(provider) ?? emptyParameters(getAuthorizationParams(ctx));
-  empties.set(provider, empty);
+  const { provider, route } = ctx.oidc;
+  const known = empties[route as keyof typeof empties];
+  const empty = known.get(provider) ?? emptyParameters(getAuthorizationParams(ctx));
+  known.set(provider, empty);
   const params = { ...empty };
-  for (const name in ctx.query) if (Object.hasOwn(empty, name)) params[name] = ctx.query[name] || undefined;
+  const given: Context['query'] = ctx.method === 'POST' ? (ctx.oidc.body as Context['query']) : ctx.query;
+  for (const name in given) if (Object.hasOwn(empty, name)) params[name] = given[name] || undefined;
   Object.assign(ctx.oidc, { params });
 }
 
@@ -81,7 +87,8 @@ export async function checkParameters(ctx: KoaContextWithOIDC): Promise<void> {
   oauthRequired(ctx, pass);
   checkResponseType(ctx, pass);
   oidcRequired(ctx, pass);
-  assignDefaults(ctx, pass);
+  const isPushed = ctx.oidc.route === 'pushed_authorization_request';
+  if (!isPushed) assignDefaults(ctx, pass);
   checkPrompt(ctx, pass);
   await checkScope(ctx, pass);
   checkOpenidScope(ctx, pass);
@@ -89,7 +96,7 @@ export async function checkParameters(ctx: KoaContextWithOIDC): Promise<void> {
   checkPKCE(ctx, pass);
   await checkResource(ctx, pass);
   await checkExtraParams(ctx, pass);
-  assignClaims(ctx, pass);
+  if (!isPushed) assignClaims(ctx, pass);
 }
 
 /** Takes a grant that was found: `loadGrant` of actions/authorization/session.js. */
@@ -113,8 +120,11 @@ export async function asksForPrompt(ctx: KoaContextWithOIDC): Promise<boolean> {
   return grant.getOIDCScopeFiltered(requestParamOIDCScopes) === '';
 }
 
-/** Makes the code and sends the response. */
-export const answer = (ctx: KoaContextWithOIDC): Promise<void> => respond(ctx);
+/** Returns the lifetime of a code in seconds: models/base_token.js */
+export function codeLifetime(ctx: KoaContextWithOIDC): number {
+  const { AuthorizationCode: ttl } = insideOf(ctx.oidc.provider).configuration.ttl;
+  return typeof ttl === 'function' ? ttl(ctx) : ttl;
+}
 
 /**
  * Runs the last step of a request as the endpoint would run it: with its headers, its session's cookie, and the answers of its errors. shared/no_cache.js,

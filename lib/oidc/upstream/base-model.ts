@@ -16,16 +16,19 @@ interface PayloadModel {
 }
 
 /**
- * Returns the same as `getValueAndPayload` of models/formats/opaque.js, without a property descriptor for each member. `iat` is in the time that all nodes share.
+ * Returns the same payload as `getValueAndPayload` of models/formats/opaque.js, without a property descriptor for each member. `iat` is in the time that all nodes share.
  * `exp` is in the time of this node's clock, because oidc-provider compares it with that clock.
  */
-async function valueAndPayload(model: PayloadModel, now: () => number): Promise<{ value: string; payload: Payload }> {
+function payloadOf(model: PayloadModel, now: () => number): Payload {
   const payload: Payload = { iat: model.iat || epochSeconds(now()) };
   const exp = model.exp || nodeSeconds() + (model.expiration ?? Number.NaN);
   if (exp) payload.exp = exp;
   for (const name of inPayload(model.constructor)) if (model[name] !== undefined) payload[name] = model[name];
-  return { value: model.jti, payload };
+  return payload;
 }
+
+/** {@link payloadOf} of a session, for a write without the events of models/base_model.js. */
+export const sessionPayload = (session: object, now: () => number): Payload => payloadOf(session as PayloadModel, now);
 
 /** A class of oidc-provider, or a subclass of the service. */
 export type Class = {
@@ -59,8 +62,8 @@ export function customiseIds(provider: Provider, successorOf: SuccessorOf, now: 
   }
   for (const kind of ['Grant', 'AuthorizationCode', 'PushedAuthorizationRequest', 'RefreshToken', 'Session'] as const)
     Object.assign(provider[kind].prototype, {
-      getValueAndPayload(this: PayloadModel) {
-        return valueAndPayload(this, now);
+      async getValueAndPayload(this: PayloadModel) {
+        return { value: this.jti, payload: payloadOf(this, now) };
       },
     });
 }

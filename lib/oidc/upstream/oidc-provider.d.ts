@@ -21,7 +21,10 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
       };
       readonly clockTolerance: number;
       readonly cookies: { readonly long: object };
-      readonly ttl: { readonly Session: (ctx: object, session: object) => number };
+      readonly ttl: {
+        readonly Session: (ctx: object, session: object) => number;
+        readonly AuthorizationCode: number | ((ctx: object) => number);
+      };
       readonly interactions: { policy: Iterable<ReadPrompt> };
     };
     readonly router: Record<
@@ -148,13 +151,6 @@ declare module 'oidc-provider/lib/actions/authorization/process_request_object.j
 
   // biome-ignore lint/style/noDefaultExport: the module's own
   export { processRequestObject as default };
-}
-
-declare module 'oidc-provider/lib/actions/authorization/respond.js' {
-  function respond(ctx: object): Promise<void>;
-
-  // biome-ignore lint/style/noDefaultExport: the module's own
-  export { respond as default };
 }
 
 declare module 'oidc-provider/lib/shared/check_resource.js' {

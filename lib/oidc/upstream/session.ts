@@ -1,8 +1,9 @@
 import Provider, { type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
+import { nodeSeconds } from '../../times/node-time.js';
 import { createSessionId, createSessionUid } from '../artifacts/ids.js';
 import { sessionMembers } from '../artifacts/session-members.js';
-import { type Class, membersOf } from './base-model.js';
+import { type Class, membersOf, sessionPayload } from './base-model.js';
 
 /**
  * Ends the session of an end-session request, as if the user had confirmed the sign-out. Depends on the last step of `confirm` in actions/end_session.js.
@@ -57,7 +58,15 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
       const session: object | undefined = await super.find?.(value);
       if (!session || !suits(session)) return undefined;
       const over = hooks.isOver(session);
-      return !(over instanceof Promise ? await over : over) ? session : undefined;
+      return !(over instanceof Promise ? await over : over)
+        ? Object.assign(session, { save: (session as { saveDirectly: unknown }).saveDirectly })
+        : undefined;
+    }
+
+    /** Saves the session like `save`, without the events that only listeners of a host read. */
+    async saveDirectly(ttl: number): Promise<void> {
+      this.exp = nodeSeconds() + ttl;
+      await this.adapter.upsert(this.jti, sessionPayload(this, hooks.now), ttl);
     }
 
     /**
