@@ -24,7 +24,7 @@ import type { Client } from '../store/records/records.js';
 import { createAccountClaims } from './accounts/account-claims.js';
 import { createMayChange, createSufficient } from './accounts/requirements.js';
 import { createErrorPage } from './authorize/error-page.js';
-import { createPlainAuthorization } from './authorize/plain-door.js';
+import { createPlainAuthorization, createPlainPushed } from './authorize/plain-door.js';
 import { clientOf } from './clients/clients.js';
 import { createIntrospectionAlgorithm } from './clients/fapi.js';
 import { findSchemaProblems } from './clients/schema-problems.js';
@@ -106,7 +106,7 @@ export function createProtocol(dependencies: ProtocolDependencies): Protocol {
     state: createSignInState(parts, provider, rooms.isComplete),
     isOver: rooms.interactions.isOver,
   });
-  const plainDoor = handlers && createPlainDoor({ ...rooms, handlers });
+  const plainDoor = handlers && createPlainDoor({ ...rooms, handlers, answerPushed: createPlainPushed(parts, provider) });
   const plainAuthorization = handlers && createPlainAuthorization(parts, rooms.accounts, rooms.scopes, instanceParts.hooks.respond);
   return {
     ...groupsOf(rooms),

@@ -91,6 +91,7 @@ describe('design §2: the house', () => {
       'lib/oidc/artifacts/model-adapter.ts': 'ends',
       'lib/oidc/artifacts/token-records.ts': 'ends',
       'lib/oidc/authorize/completed-requests.ts': 'ends',
+      'lib/oidc/authorize/plain-door.ts': 'ends',
       'lib/oidc/authorize/pushed-requests.ts': 'ends',
       'lib/oidc/authorize/request-uris.ts': 'remembers',
       'lib/oidc/clients/key-sets.ts': 'remembers',
@@ -111,6 +112,7 @@ describe('design §2: the house', () => {
       'lib/oidc/upstream/client.ts': 'oidc-provider compares',
       'lib/oidc/upstream/id-token.ts': 'converts what oidc-provider stamps',
       'lib/oidc/upstream/provider.ts': 'oidc-provider compares',
+      'lib/oidc/upstream/session.ts': 'ends',
       'lib/store/outages/reachable.ts': 'ends',
       'lib/store/records/extension-artifacts.ts': 'ends',
     };

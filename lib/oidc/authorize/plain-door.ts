@@ -34,6 +34,7 @@ import {
 import { findClient } from '../upstream/client.js';
 import type { ProviderHooks } from '../upstream/provider.js';
 import { carriedParameter, codeRequestOf, isRequestParameter } from './parameters.js';
+import { createPushedAnswer } from './pushed-requests.js';
 import { completeResponse } from './response.js';
 
 /** Answers a request. Returns false if the request is left to oidc-provider. */
@@ -76,6 +77,41 @@ const plainParameters: ReadonlySet<string> = new Set([
   'prompt',
   'ui_locales',
 ]);
+
+/** Answers a pushed request of an authenticated client. Returns false if the request is left to oidc-provider. */
+export type PlainPushed = (ctx: Context, client: Client, fields: Readonly<Record<string, string | undefined>>) => Promise<boolean>;
+
+/**
+ * Creates the answer to pushed requests of plain parameters. The parameters are checked as at the authorization endpoint, and stored by
+ * {@link createPushedAnswer}. The calling code commits.
+ */
+export function createPlainPushed(parts: OidcParts, provider: () => Provider): PlainPushed {
+  const answerPushed = createPushedAnswer(parts);
+  return (ctx, client, fields) =>
+    inContext(provider(), ctx, 'pushed_authorization_request', async (inner) => {
+      if (!(await isPlainlyPushed(parts, inner, client, fields).catch(() => false))) return false;
+      await answerPushed(inner, async () => {});
+      return true;
+    });
+}
+
+async function isPlainlyPushed(
+  { internalClients }: OidcParts,
+  ctx: KoaContextWithOIDC,
+  client: Client,
+  fields: Parameters<PlainPushed>[2],
+): Promise<boolean> {
+  const { oidc } = ctx;
+  const record = clientOf(client);
+  if (!record || internalClients.isInternal(record) || client.requireSignedRequestObject) return false;
+  for (const name in fields) if (!plainParameters.has(name) && name !== 'client_secret' && isRequestParameter(name)) return false;
+  oidc.entity('Client', client);
+  Object.assign(oidc, { body: fields });
+  takeParameters(ctx);
+  if (isOfProfile(ctx) || !hasPlainValues(oidc.params as never)) return false;
+  await checkParameters(ctx);
+  return hasPlainValues(oidc.params as never);
+}
 
 /** Returns whether each parameter occurs once and has a value, and is plain or a custom parameter, or whether the request is only a reference. */
 function hasPlainNames(query: Context['query']): boolean {

@@ -2,45 +2,50 @@ import { describe, expect, test } from '@jest/globals';
 import { expectInOrder, source } from './pinned.js';
 
 describe('the plain door runs what the authorization endpoint runs', () => {
-  test('its steps are these, in this order: none is new, and none is elsewhere', () => {
-    const steps = [...source('actions/authorization/index.js').matchAll(/^ {2}use\((\w+), +(.*?)\);$/gm)].flatMap(
-      ([, step = '', at = '']) => (/\bA\b/.test(at) ? step : []),
+  const stepsOf = (endpoint: string): readonly string[] =>
+    [...source('actions/authorization/index.js').matchAll(/^ {2,4}use\((\w+), +(.*?)\);$/gm)].flatMap(([, step = '', at = '']) =>
+      at.split(/[ ,]+/).includes(endpoint) ? step : [],
     );
-    expect(steps).toEqual([
-      'noCache',
-      'sessionMiddleware',
-      'parseBody',
-      'assembleAuthorizationParams',
-      'rejectAuthorizationDupes',
-      'rejectUnsupported',
-      'checkClient',
-      'loadPushedAuthorizationRequest',
-      'processRequestObject',
-      'checkResponseMode',
-      'oneRedirectUriClients',
-      'oauthRequired',
-      'rejectRegistration',
-      'checkResponseType',
-      'oidcRequired',
-      'assignDefaults',
-      'checkPrompt',
-      'checkScope',
-      'checkOpenidScope',
-      'checkRedirectUri',
-      'checkPKCE',
-      'checkClaims',
-      'checkRar',
-      'checkResource',
-      'checkMaxAge',
-      'checkIdTokenHint',
-      'checkExtraParams',
-      'interactionEmit',
-      'assignClaims',
-      'loadAccount',
-      'loadGrant',
-      'interactions',
-      'respond',
-    ]);
+
+  test('its steps are these, in this order: none is new, and none is elsewhere', () => {
+    expect(stepsOf('A').join(' ')).toBe(
+      'noCache sessionMiddleware parseBody assembleAuthorizationParams rejectAuthorizationDupes rejectUnsupported checkClient ' +
+        'loadPushedAuthorizationRequest processRequestObject checkResponseMode oneRedirectUriClients oauthRequired rejectRegistration ' +
+        'checkResponseType oidcRequired assignDefaults checkPrompt checkScope checkOpenidScope checkRedirectUri checkPKCE checkClaims ' +
+        'checkRar checkResource checkMaxAge checkIdTokenHint checkExtraParams interactionEmit assignClaims loadAccount loadGrant ' +
+        'interactions respond',
+    );
+  });
+
+  test('the steps of a pushed request are these', () => {
+    expect(stepsOf('PAR').join(' ')).toBe(
+      'noCache parseBody assembleClientAuthParams assembleAuthorizationParams rejectAuthorizationDupes ' +
+        'rejectUnsupported stripOutsideJarParams pushedAuthorizationRequestRemapErrors processRequestObject checkResponseMode ' +
+        'oneRedirectUriClients oauthRequired rejectRegistration checkResponseType oidcRequired checkPrompt checkScope checkOpenidScope ' +
+        'checkRedirectUri checkPKCE checkClaims checkRar checkResource checkMaxAge checkIdTokenHint checkDpopJkt checkExtraParams ' +
+        'pushedAuthorizationRequestResponse',
+    );
+    expectInOrder(
+      'helpers/initialize_app.js',
+      "error('pushed_authorization_request.error'), CORS.clientWithDPoP, ...pushedAuthorizationRequests",
+    );
+  });
+
+  test('a code has these members', () => {
+    const made =
+      /new ctx\.oidc\.provider\.AuthorizationCode\(\{([\s\S]*?)\}\)/.exec(source('helpers/process_response_types.js'))?.[1] ?? '';
+    expect([...made.matchAll(/^ +(\w+):/gm)].map(([, name]) => name).join(' ')).toBe(
+      'accountId acr amr authTime claims client codeChallenge codeChallengeMethod grantId nonce redirectUri resource scope sessionUid dpopJkt',
+    );
+    expectInOrder(
+      'helpers/process_response_types.js',
+      'persistsLogout = true',
+      'code.sid = ctx.oidc.session.sidFor(',
+      'code.rar =',
+      'await code.save()',
+    );
+    expectInOrder('helpers/combined_scope.js', 'grant.getOIDCScopeFiltered(requestParamScopes)');
+    expectInOrder('models/base_token.js', 'positiveInteger(ttl(...args), path)');
   });
 
   test('around them are the context, the session of an answered request and the answers of errors', () => {

@@ -4,7 +4,12 @@ import { randomFrom } from './request-grammar.js';
 
 export interface AuthorizationMaterial {
   /** Clients by id, with scopes that their records allow. */
-  readonly clients: readonly { readonly id: string; readonly scopes: readonly string[]; readonly redirectUri: string }[];
+  readonly clients: readonly {
+    readonly id: string;
+    readonly scopes: readonly string[];
+    readonly redirectUri: string;
+    readonly secret: string | undefined;
+  }[];
   /** `Cookie` headers by what the browser is. */
   readonly browsers: readonly (readonly [what: string, cookie: string])[];
   /** References to pushed requests, with their clients. */
@@ -136,9 +141,28 @@ export function createAuthorizationGrammar(seed: number, material: Authorization
     ]);
   };
 
+  /** A request that its client pushes, by a form that has the secret or not. */
+  const push = (pairs: [string, string][]): AskedAuthorization => {
+    const id = pairs.find(([name]) => name === 'client_id')?.[1] ?? 'web';
+    const secret = (material.clients.find((client) => client.id === id)?.secret ?? 'x') + (chance(0.05) ? 'x' : '');
+    const isBasic = chance(0.5);
+    const body = written(isBasic || chance(0.05) ? pairs : [...pairs, ['client_secret', secret]]);
+    const headers: Record<string, string> = {
+      'content-type': chance(0.95) ? 'application/x-www-form-urlencoded' : 'application/x-www-form-urlencoded; charset=utf-8',
+      'content-length': `${Buffer.byteLength(body)}`,
+      ...(isBasic ? { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` } : {}),
+      ...(chance(0.03) ? { origin: 'https://elsewhere.example' } : {}),
+      ...(chance(0.03) ? { dpop: 'x' } : {}),
+      ...(chance(0.05) ? { accept: 'text/html' } : {}),
+    };
+    const fault = chance(0.05) ? pick<Fault>(['read', 'commit', 'removed PushedAuthorizationRequest']) : undefined;
+    return { request: { method: 'POST', path: '/connect/par', headers, body }, fault, browser: 'none' };
+  };
+
   return () => {
     const pairs = chance(0.15) ? reference() : plain();
     while (chance(0.3)) if (pairs.length > 0) changed(pairs);
+    if (chance(0.2)) return push(pairs);
     const [browser, cookie] = chance(0.5) ? live : pick(material.browsers);
     const query = written(pairs);
     const isPost = chance(0.02);

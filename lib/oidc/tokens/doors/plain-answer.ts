@@ -11,7 +11,13 @@ import { type AnsweredError, answerOf } from '../../upstream/errors.js';
 import type { PlainContext } from './plain-request.js';
 
 /** Endpoints that the door answers, as oidc-provider names them. */
-export type Endpoint = 'token' | 'introspection' | 'revocation' | 'userinfo' | 'backchannel_authentication';
+export type Endpoint =
+  | 'token'
+  | 'introspection'
+  | 'revocation'
+  | 'userinfo'
+  | 'backchannel_authentication'
+  | 'pushed_authorization_request';
 
 /** A request that failed. */
 interface Failed {
@@ -89,7 +95,14 @@ type Headers = readonly (readonly [name: string, value: string])[];
 function exposedHeaders({ features: { dPoP } }: OidcParts['options']): Readonly<Record<Endpoint, string>> {
   const always = 'WWW-Authenticate';
   const withNonce = dPoP?.enabled !== false && dPoP?.nonceSecret ? `DPoP-Nonce,${always}` : always;
-  return { token: withNonce, userinfo: withNonce, introspection: always, revocation: always, backchannel_authentication: always };
+  return {
+    token: withNonce,
+    userinfo: withNonce,
+    pushed_authorization_request: withNonce,
+    introspection: always,
+    revocation: always,
+    backchannel_authentication: always,
+  };
 }
 
 /** @see RFC 6749 §5.2, RFC 6750 §3 */

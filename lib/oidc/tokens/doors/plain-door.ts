@@ -20,11 +20,12 @@ import { callerOf, clientOf, type FindClient } from '../../clients/clients.js';
 import { isOriginOf } from '../../clients/origins.js';
 import type { SettleFailure } from '../../clients/refusals.js';
 import type { OidcParts } from '../../context.js';
+import { commitRequest } from '../../sessions/sessions.js';
 import { tokenIn } from '../access-token-jwt.js';
 import type { SpentTokenRules } from '../grants/refresh-token.js';
 import type { TokenRequest } from '../token-request.js';
 import type { UserinfoRequest } from '../userinfo.js';
-import { createAnswers, type Endpoint } from './plain-answer.js';
+import { createAnswers, type Endpoint, type PlainAnswers } from './plain-answer.js';
 import { isScope, type PlainContext, type PlainForm, plainBearer, plainForm } from './plain-request.js';
 import type { Handlers } from './provider-door.js';
 import type { Redeem } from './redeem.js';
@@ -57,6 +58,11 @@ export interface PlainDoorParts {
   readonly redeem: Redeem;
   /** Answers the backchannel authentication endpoint, if an extension does. */
   readonly answerClient: AnswerClient | undefined;
+  /**
+   * Checks and puts the pushed request of an authenticated client, and sets its answer. Returns false if the request is left to the other door. The calling
+   * code commits.
+   */
+  readonly answerPushed: (ctx: Context, client: Client, fields: PlainForm['fields']) => Promise<boolean>;
   readonly settleFailure: SettleFailure;
 }
 
@@ -104,6 +110,7 @@ export function createPlainDoor(door: PlainDoorParts): PlainDoor {
       revocation: answer('revocation', ofForm('revocation', planRevocation)),
       backchannel_authentication: answer('backchannel_authentication', ofForm('backchannel_authentication', planBackchannel)),
       userinfo: answer('userinfo', (ctx, found) => bodyOfUserinfo(door, ctx, found)),
+      pushed_authorization_request: (ctx) => answerPushed(door, answers, ctx),
     },
     async withoutContext(ctx, endpoint) {
       const found: Found = { unit: door.parts.adapters.unitOf(ctx), client: undefined };
@@ -206,6 +213,27 @@ async function bodyOfUserinfo(
   const body = await handlers.userinfo({ ctx, client, token, grant });
   if (!body) throw new errors.InvalidToken('associated account not found');
   return body;
+}
+
+/**
+ * Answers a pushed request whose parameters are plain. Leaves every refusal to the other door. Clients with an assertion also go there, because the checks
+ * of the parameters write a log line about the client, which has to be authenticated first.
+ */
+async function answerPushed(door: PlainDoorParts, answers: PlainAnswers, ctx: Context): Promise<boolean> {
+  const endpoint = 'pushed_authorization_request';
+  const reading = plainForm(ctx);
+  const form = reading instanceof Promise ? await reading : reading;
+  // A custom parameter without a value is part of the request.
+  if (!form || form.hasEmpty || form.assertion !== undefined) return false;
+  const caller = await Promise.resolve(validClient(door, form.clientId)).catch(() => undefined);
+  if (!caller || !isPlainCaller(door, ctx, endpoint, caller)) return false;
+  const unit = door.parts.adapters.unitOf(ctx);
+  if (isAuthenticated(door, { ctx, endpoint, caller, form, unit }) !== true) return false;
+  if (!(await door.answerPushed(ctx, caller, form.fields))) return false;
+  noteCaller(ctx, caller);
+  answers.send(ctx, endpoint, ctx.body as object);
+  await commitRequest(unit);
+  return true;
 }
 
 /** Returns the client, unless oidc-provider refuses its metadata. The other door answers such a client. */

@@ -52,6 +52,8 @@ interface Credentials {
 
 export interface PlainForm extends Credentials {
   readonly fields: Fields;
+  /** Whether the form has a field without a value. Such a field is not in {@link fields}. */
+  readonly hasEmpty: boolean;
 }
 
 const formType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
@@ -74,20 +76,23 @@ export function plainForm(ctx: PlainContext): PlainForm | undefined | Promise<Pl
 
 function formOf(req: IncomingMessage, body: Buffer | null, length: number): PlainForm | undefined {
   const text = body?.length === length ? decodeForm(body) : undefined;
-  const fields = text === undefined ? undefined : singleFields(text);
-  const credentials = fields && credentialsOf(req, fields);
-  return credentials && { ...credentials, fields };
+  const form = text === undefined ? undefined : singleFields(text);
+  const credentials = form && credentialsOf(req, form.fields);
+  return credentials && { ...credentials, ...form };
 }
 
 /** Returns the fields if each field occurs once. */
-function singleFields(text: string): Fields | undefined {
+function singleFields(text: string): Pick<PlainForm, 'fields' | 'hasEmpty'> | undefined {
   const fields = parse(text);
+  let hasEmpty = false;
   for (const name in fields) {
     if (typeof fields[name] !== 'string') return undefined;
     // An empty parameter counts as absent. @see RFC 6749 §3.2
-    if (fields[name] === '') delete fields[name];
+    if (fields[name] !== '') continue;
+    delete fields[name];
+    hasEmpty = true;
   }
-  return fields as Fields;
+  return { fields: fields as Fields, hasEmpty };
 }
 
 function readUnread(req: IncomingMessage): Buffer | null {
