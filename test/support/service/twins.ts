@@ -98,6 +98,17 @@ export async function startTwins(
   let reads = 0;
   const all = new Set<ArtifactKey>();
 
+  /** What the store has, with the record that another request has just changed or removed. */
+  const afterOthers = async (asked: Parameters<ArtifactStore['read']>[0], [what, key]: [what?: string, key?: ArtifactKey]) => {
+    const found = await memory.read(asked);
+    const artifact = key && found.get(key);
+    if (!key || !artifact) return found;
+    const others = new Map(found);
+    if (what === 'removed') others.delete(key);
+    else others.set(key, { ...artifact, version: artifact.version + 1 });
+    return others;
+  };
+
   /** Stores of one of the two. */
   const storesOf = (
     written: unknown[],
@@ -109,14 +120,7 @@ export async function startTwins(
         reads += 1;
         if (fault === 'read' || (fault === 'later read' && reads > 1))
           throw new UnavailableError('store_unavailable', { store: 'artifacts' }, {});
-        const found = await memory.read(asked);
-        const [what, key] = beaten;
-        const artifact = key && found.get(key);
-        if (!key || !artifact) return found;
-        const others = new Map(found);
-        if (what === 'removed') others.delete(key);
-        else others.set(key, { ...artifact, version: artifact.version + 1 });
-        return others;
+        return afterOthers(asked, beaten);
       },
       async commit(writes) {
         if (!recording) {
@@ -135,7 +139,10 @@ export async function startTwins(
           beaten.push(what, beatenKey);
           return { ok: false, lost: beatenKey };
         }
-        const found = await memory.read(writes.map(({ key }) => ({ key })));
+        const found = await afterOthers(
+          writes.map(({ key }) => ({ key })),
+          beaten,
+        );
         const lost = writes.find((write) => write.op === 'put' && !(holds(write, found.get(write.key)) && !buried.has(write.key)));
         if (lost) return { ok: false, lost: lost.key };
         written.push(...writes);
