@@ -231,6 +231,7 @@ describe('a linked account whose parent does not exist', () => {
 
 test('unreadable groups of a user, children of a link, and parts of an export are named', async () => {
   await broken('groups', records.group, { permissionIds: 5 });
+  await world.forget(() => world.idp.directory.forTenant(records.tid).groups.update(records.group, { name: 'Forgotten' }));
   const named = { id: records.group, path: '/permissionIds' };
   expect((await root(`${tenant}/users/${records.user}/groups`)).json.unreadable).toEqual([named]);
   const [invitation] = (await root(`${tenant}/invitations?limit=1`)).json.items;
