@@ -8,6 +8,7 @@
  * - `npm run bench -- sign-in`: the steps of a sign-in for which users wait.
  * - `npm run bench -- stores`: this library and bare oidc-provider with durable directories.
  * - `npm run bench -- join <file> <file>`: tables of earlier runs in one, from the files of `BENCH_JSON`.
+ * - `npm run bench -- feed`: how late three nodes forget rows at 200 writes a second.
  * - `npm run bench -- pauses`: delays of calls to a file by checkpoints and by a backup.
  * - `npm run bench -- saml`: SAML responses, by samlify and by this library.
  * - `npm run bench -- calls`: calls from file to file in a request.
@@ -25,6 +26,7 @@
  */
 
 import { measureCalls } from './calls.js';
+import { measureFeed } from './feed.js';
 import { measureGrowth, measurePostgresGrowth } from './growth.js';
 import { measureLists } from './lists.js';
 import { measurePauses } from './pauses.js';
@@ -48,6 +50,7 @@ const measures = {
   'sign-in': measureSignIns,
   stores: measureStores,
   join: () => joinReports(files),
+  feed: measureFeed,
   pauses: measurePauses,
   saml: measureSaml,
   calls: measureCalls,

@@ -36,7 +36,7 @@ export function artifactsAt(url: string): { readonly store: ArtifactStore; close
   return { store: redisArtifacts({ client }), close: async () => client.disconnect() };
 }
 
-function directoryAt(url: string): DirectoryStore {
+export function directoryAt(url: string): DirectoryStore {
   if (url.startsWith('postgres:')) return postgresDirectory({ pool: poolOf(url) });
   if (url.startsWith('file:')) return sqliteDirectory({ file: url.slice('file:'.length) });
   return mongoDirectory({ db: new MongoClient(url, mongoOptions).db() });

@@ -83,6 +83,7 @@ describe('each cookie of a service has the prefix', () => {
       'lib/oidc/sessions/browser-state.ts',
       'lib/oidc/sessions/browsers.ts',
       'lib/oidc/sessions/cookies.ts',
+      'lib/oidc/upstream/authorization.ts',
       'lib/testing/cookies.ts',
     ]);
   });
