@@ -89,7 +89,8 @@ export function createCaches(
 
   directory.onWrite(({ collection, id, isUnknown, isOfEvents, leavesWork }) => {
     const isCached = dependants.has(collection) && !isOfEvents;
-    if (isUnknown && (isCached || hasWork(collection))) return feed.mayHaveChanged(collection, id);
+    // Other collections, the feed's own above all, leave no work: a notice of a notice that failed would fail forever.
+    if (isUnknown) return isCached || hasWork(collection) ? feed.mayHaveChanged(collection, id) : undefined;
     if (isCached) return feed.changed(collection, id, leavesWork);
     // Nobody waits for the dispatch of an event.
     return leavesWork ? feed.leftWork(collection) : undefined;
