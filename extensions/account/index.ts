@@ -4,7 +4,11 @@
  */
 import type { Context } from 'koa';
 import { createOwnPage, type Extension, type ExtensionContext, redirectByGet } from '../../lib/extension-door.js';
+import type { Section } from './section.js';
 import { texts } from './texts/index.js';
+
+/** Sections of this extension, in the order of the account page. */
+const sections: readonly Section[] = [];
 
 const pathOf = ({ service: { own } }: Pick<ExtensionContext, 'service'>): string => `${own}/account`;
 const pageOf = (context: ExtensionContext) => createOwnPage(context, 'account:page', pathOf(context));
@@ -12,8 +16,21 @@ const pageOf = (context: ExtensionContext) => createOwnPage(context, 'account:pa
 export const account = (): Extension => ({
   name: 'account',
   texts,
-  clients: (context) => pageOf(context).clients,
+  accountSections: sections,
+  clients: (context) => {
+    const all = [pageOf(context).clients, ...sections.map(({ clients }) => clients(context))];
+    return {
+      find: async (id) => {
+        for (const clients of all) {
+          const found = await clients.find(id);
+          if (found) return found;
+        }
+        return undefined;
+      },
+    };
+  },
   routes(router, context) {
+    for (const { routes } of sections) routes(router, context);
     const {
       service: { url },
       pages: { view, accountSections },

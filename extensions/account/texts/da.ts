@@ -5,4 +5,19 @@ export const da: Record<keyof typeof en, string> = {
   'account.lead': 'Du er logget ind som {userName} ({tenant}).',
   'account.signedOut': 'Du skal være logget ind for at se denne side.',
   'account.again': 'Prøv igen',
+
+  'account.profile.title': 'Profil',
+  'account.profile.summary': 'Ret dit navn og dit sprog.',
+
+  'account.sessions.title': 'Sessioner',
+  'account.sessions.summary': 'Se, hvor du er logget ind, og log ud andre steder.',
+
+  'account.applications.title': 'Applikationer',
+  'account.applications.summary': 'Se, hvilke applikationer du bruger, og træk tilbage, hvad de må.',
+
+  'account.signIns.title': 'Seneste logins',
+  'account.signIns.summary': 'Se, hvornår og med hvilken browser du loggede ind.',
+
+  'account.data.title': 'Dine data',
+  'account.data.summary': 'Hent det, der er gemt om dig.',
 };

@@ -5,4 +5,19 @@ export const de: Record<keyof typeof en, string> = {
   'account.lead': 'Sie sind als {userName} ({tenant}) angemeldet.',
   'account.signedOut': 'Sie müssen angemeldet sein, um diese Seite zu sehen.',
   'account.again': 'Noch einmal versuchen',
+
+  'account.profile.title': 'Profil',
+  'account.profile.summary': 'Ändern Sie Ihren Namen und Ihre Sprache.',
+
+  'account.sessions.title': 'Sitzungen',
+  'account.sessions.summary': 'Sehen Sie, wo Sie angemeldet sind, und melden Sie sich anderswo ab.',
+
+  'account.applications.title': 'Anwendungen',
+  'account.applications.summary': 'Sehen Sie, welche Anwendungen Sie nutzen, und widerrufen Sie, was diese dürfen.',
+
+  'account.signIns.title': 'Letzte Anmeldungen',
+  'account.signIns.summary': 'Sehen Sie, wann und mit welchem Browser Sie sich angemeldet haben.',
+
+  'account.data.title': 'Ihre Daten',
+  'account.data.summary': 'Laden Sie herunter, was über Sie gespeichert ist.',
 };

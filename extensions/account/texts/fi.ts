@@ -5,4 +5,19 @@ export const fi: Record<keyof typeof en, string> = {
   'account.lead': 'Olet kirjautunut käyttäjänä {userName} ({tenant}).',
   'account.signedOut': 'Sinun on oltava kirjautuneena nähdäksesi tämän sivun.',
   'account.again': 'Yritä uudelleen',
+
+  'account.profile.title': 'Profiili',
+  'account.profile.summary': 'Muuta nimeäsi ja kieltäsi.',
+
+  'account.sessions.title': 'Istunnot',
+  'account.sessions.summary': 'Katso, missä olet kirjautuneena, ja kirjaudu ulos muualta.',
+
+  'account.applications.title': 'Sovellukset',
+  'account.applications.summary': 'Katso, mitä sovelluksia käytät, ja peru niiden oikeuksia.',
+
+  'account.signIns.title': 'Viimeisimmät kirjautumiset',
+  'account.signIns.summary': 'Katso, milloin ja millä selaimella kirjauduit.',
+
+  'account.data.title': 'Omat tietosi',
+  'account.data.summary': 'Lataa sinusta tallennetut tiedot.',
 };
