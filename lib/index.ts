@@ -119,6 +119,7 @@ export type {
   PasswordOptions,
   PathOptions,
   RotationOptions,
+  SessionOptions,
 } from './options/options.js';
 export type { DirectoryCopy } from './service/copy-directory.js';
 export type { IdentityProvider, RequestListener, ScopeIntrospection } from './service/identity-provider.js';

@@ -18,6 +18,7 @@ import { type Locale, locales } from '../display/locales.js';
 import { type Logger, warningsToConsole } from '../logger.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { DirectoryStore } from '../store/directory-store.js';
+import type { AddressPart } from '../text/ip-address.js';
 import { DAY_SECONDS, lifetimeBounds } from '../times/lifetime-bounds.js';
 import { both, callback, flag, list, listOfNamed, mapOf, oneOf, only, record, text, wholeNumber, withMembers } from './checks.js';
 import { group, type OptionalOptions, type RequiredOptions, required, withDefault } from './declare.js';
@@ -220,6 +221,16 @@ const outgoing = {
 /** Requests that the service makes to addresses that clients registered: logout URIs, request URIs, key sets. */
 export interface OutgoingOptions extends RequiredOptions<typeof outgoing>, OptionalOptions<typeof outgoing> {}
 
+const sessions = {
+  /**
+   * Part of the user's IP address that is stored with a sign-in, and shown to the user and to administrators. `truncated` is the /24 of an IPv4 address and
+   * the /48 of an IPv6 address.
+   * @default 'truncated'
+   */
+  address: withDefault('truncated', oneOf<AddressPart>('full', 'truncated', 'none')),
+};
+export interface SessionOptions extends RequiredOptions<typeof sessions>, OptionalOptions<typeof sessions> {}
+
 const passwords = {
   /**
    * Algorithm that hashes passwords. A password with another hash is hashed again at the next sign-in. `argon2id` requires Node.js 24.7 or later on every node
@@ -393,6 +404,8 @@ export const optionTable = {
   ciba: withDefault({}, group<CibaOptions, typeof ciba>(ciba)),
   /** Requests of the service to addresses that clients registered. @default {} */
   outgoing: withDefault({}, group<OutgoingOptions, typeof outgoing>(outgoing)),
+  /** Data that is stored with the sessions of users. @default {} */
+  sessions: withDefault({}, group<SessionOptions, typeof sessions>(sessions)),
   /** Hashes of passwords, and passwords that are refused. @default {} */
   passwords: withDefault({}, group<PasswordOptions, typeof passwords>(passwords)),
   /** Logo, accent colour and corner radius of the pages and mails, where a tenant's `branding` or a client's `styles` has none. @default {} */

@@ -130,6 +130,7 @@ const serviceOf = ({ options, logger, now, operations }: ExtensionContextParts):
   operations,
   ...present({ personalTenant: options.personalTenant }),
   ciba: options.ciba,
+  sessions: options.sessions,
   lifetimes: { ...options.lifetimes, session: options.lifetimes.sessionAbsolute },
 });
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { addressBlock, createAddressOf, type TrustProxy } from '../../lib/http/clients/client-address.js';
+import { shownAddress } from '../../lib/text/ip-address.js';
 
 const warned: unknown[][] = [];
 const from = (trust: TrustProxy, forwarded?: string | string[], remoteAddress: string | undefined = '10.0.0.1') =>
@@ -54,6 +55,20 @@ test.each([
   ['unknown', 'unknown'],
 ])('M6: %s is counted as %s', (address, block) => {
   expect(addressBlock(address)).toBe(block);
+});
+
+test.each([
+  ['203.0.113.7', '203.0.113.0/24'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1::/48'],
+  ['2001:db8::1', '2001:db8:0::/48'],
+  ['::1', '0:0:0::/48'],
+  ['unknown', undefined],
+  ['', undefined],
+  ['<b>203.0.113.7', undefined],
+])('sessions.address: %s is shown whole, as %s, or not at all', (address, block) => {
+  expect(shownAddress(address, 'truncated')).toBe(block);
+  expect(shownAddress(address, 'full')).toBe(block && address);
+  expect(shownAddress(address, 'none')).toBeUndefined();
 });
 
 test('X-Forwarded-For is said once when no proxy is trusted, and not without it', () => {

@@ -6,6 +6,7 @@
 import type { Locale } from '../../display/locales.js';
 import type { Logger } from '../../logger.js';
 import type { Branding } from '../../store/records/records.js';
+import type { AddressPart } from '../../text/ip-address.js';
 import type { CibaNotification } from '../clients/authentication-requests.js';
 import type { MountedOperation } from '../resources.js';
 
@@ -37,6 +38,8 @@ export interface ExtensionService {
     readonly notify?: (notification: CibaNotification, signal: AbortSignal) => unknown;
     readonly email?: boolean;
   };
+  /** Data that is stored with sign-ins: the option `sessions`. */
+  readonly sessions: { readonly address: AddressPart };
   readonly lifetimes: {
     /** Seconds for which a mailed link that proves an e-mail address is valid. */
     readonly emailProof: number;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { Logger } from '../../logger.js';
+import { ipv6Block } from '../../text/ip-address.js';
 
 /** The number of proxies in front of the service, or a function that returns the client's address. */
 export type TrustProxy = number | ((request: IncomingMessage) => string);
@@ -62,14 +63,7 @@ function normalAddress(text: string): string {
  * console.log(addressBlock('2001:db8:0:1::7')); // 2001:db8:0:1::/64
  * ```
  */
-export function addressBlock(address: string): string {
-  if (isIP(address) !== 6) return address;
-  const [before = '', after] = address.split('::');
-  const groups = before === '' ? [] : before.split(':');
-  const last = after === undefined || after === '' ? [] : after.split(':');
-  const zeros = Array<string>(after === undefined ? 0 : 8 - groups.length - last.length).fill('0');
-  return `${[...groups, ...zeros, ...last].slice(0, 4).join(':')}::/64`;
-}
+export const addressBlock = (address: string): string => (isIP(address) === 6 ? ipv6Block(address, 4) : address);
 
 /**
  * Returns the names of the queues in which password hashing waits: the address and the user name of the request. One address or user name cannot delay all
