@@ -151,6 +151,7 @@ export { recordForms } from './directory/record-forms.js';
 export { instant, oneOf, strict } from './directory/schema-parts.js';
 export { mayLinkAccounts } from './directory/tenants/sign-in-policy.js';
 export { type Means, raised, type VouchedMeans, weaker } from './directory/vouchers.js';
+export { type BrowserCodes, type BrowserHints, browserNames, browserOf, browserOfRequest } from './display/browser-names.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';
 export { type LanguageSources, wantedLocale } from './display/wanted-locale.js';
@@ -192,6 +193,7 @@ export type {
 export { canParseUrl } from './text/can-parse-url.js';
 export { isEmailAddress } from './text/email-address.js';
 export { initialOf } from './text/initials.js';
+export { type AddressPart, shownAddress } from './text/ip-address.js';
 export { referenceToken } from './text/json-pointer.js';
 export { cleanCode, cleanText, isBlank, type TextKind, type TextProblem, textProblem } from './text/kinds.js';
 export { ownMember } from './text/own-member.js';

@@ -168,6 +168,7 @@ const rooms: readonly Room[] = [
       'lib/background/',
       'lib/directory/',
       'lib/claims/',
+      'lib/display/',
       'lib/fetch/loopback.ts',
       'lib/http/clients/basic-credentials.ts',
       'lib/http/clients/refused-clients.ts',

@@ -10,6 +10,7 @@ import { parseStrict } from '../../extensions/saml/xml/strict.js';
 import { parseAcrValues } from '../../lib/acr-values.js';
 import { problemsOf } from '../../lib/directory/input.js';
 import { recordForms } from '../../lib/directory/record-forms.js';
+import { browserOf } from '../../lib/display/browser-names.js';
 import { wantedLocale } from '../../lib/display/wanted-locale.js';
 import { basicCredentials } from '../../lib/http/clients/basic-credentials.js';
 import { addressBlock, createAddressOf } from '../../lib/http/clients/client-address.js';
@@ -51,6 +52,8 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   'logged path': loggedPath,
   'X-Forwarded-For': (text) => addressOf({ socket: {}, headers: { 'x-forwarded-for': text } } as never),
   'block of an address': addressBlock,
+  'User-Agent': (text) => browserOf(text),
+  'Sec-CH-UA': (text) => browserOf(undefined, { brands: text, platform: text }),
   'binding message': (text) => isPresentable(text, 'plaintext'),
   'formatted binding message': (text) => isPresentable(text, 'simpleMarkdownV1'),
   'attribute of XML': (text) => xml(`<a b="${text}"/>`),

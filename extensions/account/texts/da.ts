@@ -5,6 +5,9 @@ export const da: Record<keyof typeof en, string> = {
   'account.lead': 'Du er logget ind som {userName} ({tenant}).',
   'account.signedOut': 'Du skal være logget ind for at se denne side.',
   'account.again': 'Prøv igen',
+  'account.browser.on': '{browser} på {system}',
+  'account.browser.unknown': 'Ukendt browser',
+  'account.browser.unknownOn': 'Ukendt browser på {system}',
 
   'account.profile.title': 'Profil',
   'account.profile.summary': 'Ret dit navn og dit sprog.',

@@ -5,6 +5,9 @@ export const de: Record<keyof typeof en, string> = {
   'account.lead': 'Sie sind als {userName} ({tenant}) angemeldet.',
   'account.signedOut': 'Sie müssen angemeldet sein, um diese Seite zu sehen.',
   'account.again': 'Noch einmal versuchen',
+  'account.browser.on': '{browser} unter {system}',
+  'account.browser.unknown': 'Unbekannter Browser',
+  'account.browser.unknownOn': 'Unbekannter Browser unter {system}',
 
   'account.profile.title': 'Profil',
   'account.profile.summary': 'Ändern Sie Ihren Namen und Ihre Sprache.',

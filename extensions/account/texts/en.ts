@@ -4,6 +4,9 @@ export const en = {
   'account.lead': 'You are signed in as {userName} ({tenant}).',
   'account.signedOut': 'You have to be signed in to see this page.',
   'account.again': 'Try again',
+  'account.browser.on': '{browser} on {system}',
+  'account.browser.unknown': 'Unknown browser',
+  'account.browser.unknownOn': 'Unknown browser on {system}',
 
   'account.profile.title': 'Profile',
   'account.profile.summary': 'Change your name and your language.',

@@ -5,6 +5,9 @@ export const fi: Record<keyof typeof en, string> = {
   'account.lead': 'Olet kirjautunut käyttäjänä {userName} ({tenant}).',
   'account.signedOut': 'Sinun on oltava kirjautuneena nähdäksesi tämän sivun.',
   'account.again': 'Yritä uudelleen',
+  'account.browser.on': '{browser} ({system})',
+  'account.browser.unknown': 'Tuntematon selain',
+  'account.browser.unknownOn': 'Tuntematon selain ({system})',
 
   'account.profile.title': 'Profiili',
   'account.profile.summary': 'Muuta nimeäsi ja kieltäsi.',

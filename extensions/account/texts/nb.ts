@@ -5,6 +5,9 @@ export const nb: Record<keyof typeof en, string> = {
   'account.lead': 'Du er logget inn som {userName} ({tenant}).',
   'account.signedOut': 'Du må være logget inn for å se denne siden.',
   'account.again': 'Prøv igjen',
+  'account.browser.on': '{browser} på {system}',
+  'account.browser.unknown': 'Ukjent nettleser',
+  'account.browser.unknownOn': 'Ukjent nettleser på {system}',
 
   'account.profile.title': 'Profil',
   'account.profile.summary': 'Endre navnet ditt og språket ditt.',

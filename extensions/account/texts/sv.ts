@@ -5,6 +5,9 @@ export const sv: Record<keyof typeof en, string> = {
   'account.lead': 'Du är inloggad som {userName} ({tenant}).',
   'account.signedOut': 'Du måste vara inloggad för att se den här sidan.',
   'account.again': 'Försök igen',
+  'account.browser.on': '{browser} på {system}',
+  'account.browser.unknown': 'Okänd webbläsare',
+  'account.browser.unknownOn': 'Okänd webbläsare på {system}',
 
   'account.profile.title': 'Profil',
   'account.profile.summary': 'Ändra ditt namn och ditt språk.',
