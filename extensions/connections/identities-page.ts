@@ -18,12 +18,9 @@ import {
 } from '../../lib/extension-door.js';
 import type { ConnectionLookup } from './lookup.js';
 
-/** Maximum seconds since the sign-in when an identity is removed. */
-const RECENT_SECONDS = 600;
-
 export const identitiesPath = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/identities`;
 const pageOf = (context: ExtensionContext): OwnPage =>
-  createOwnPage(context, 'connections:identities', identitiesPath(context.service), RECENT_SECONDS);
+  createOwnPage(context, 'connections:identities', identitiesPath(context.service), 'credentialChange');
 
 /** Creates the internal client that the person signs in to. */
 export const createIdentityClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;

@@ -27,11 +27,9 @@ import { type FactorRow, signInName } from './records.js';
 import { signOutOf } from './sign-out.js';
 import type { UserFactors } from './user-factors.js';
 
-/** Maximum age in seconds of a sign-in that changes factors. */
-const RECENT_SECONDS = 600;
-
 export const pathOf = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/factors`;
-const ownPageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'factors:own', pathOf(context.service), RECENT_SECONDS);
+const ownPageOf = (context: ExtensionContext): OwnPage =>
+  createOwnPage(context, 'factors:own', pathOf(context.service), 'credentialChange');
 
 /** Returns the internal application for which users of this page sign in. */
 export const createFactorsPageClients = (context: ExtensionContext): InternalClients => ownPageOf(context).clients;

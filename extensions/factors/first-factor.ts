@@ -1,13 +1,17 @@
 /** First factor of a user: the page that sets it up at a sign-in that requires a factor. */
 import type { Context } from 'koa';
-import { attributionOf, type ExtensionContext, type ExtensionRouter, redirectByGet, type Text } from '../../lib/extension-door.js';
+import {
+  attributionOf,
+  type ExtensionContext,
+  type ExtensionRouter,
+  RECENT_SIGN_IN_SECONDS,
+  redirectByGet,
+  type Text,
+} from '../../lib/extension-door.js';
 import type { Enrolment, Setup } from './enrolment.js';
 import { passkeyScript } from './passkeys/script.js';
 import { signInName } from './records.js';
 import type { Step, Steps } from './step.js';
-
-/** Maximum age in seconds of a sign-in that sets up a first factor, so that an attacker with an older session cannot add a factor. */
-const FRESH_SECONDS = 600;
 
 interface Problem {
   readonly text: Text;
@@ -93,9 +97,9 @@ export class FirstFactor {
     };
   }
 
-  /** Returns whether the sign-in is recent enough to set up a factor. */
+  /** Returns whether the sign-in is recent enough to set up a factor. An attacker with an older session must not add a factor. */
   #isFresh({ interaction: { authTime = 0 } }: Step): boolean {
-    return this.#context.service.now() / 1000 - authTime <= FRESH_SECONDS;
+    return this.#context.service.now() / 1000 - authTime <= RECENT_SIGN_IN_SECONDS;
   }
 
   async #signInAgain(ctx: Context, { interaction }: Step): Promise<void> {

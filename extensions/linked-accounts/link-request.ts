@@ -9,17 +9,15 @@ import {
   type ExtensionContext,
   type OwnPage,
   type Proof,
+  RECENT_SIGN_IN_SECONDS,
 } from '../../lib/extension-door.js';
 
-/** Maximum age of a sign-in that changes account links, in seconds. */
-const FRESH_SECONDS = 600;
-
 /** Started account links, each for one browser. */
-export const linkRequestKind: ArtifactKind = { name: 'linked-accounts.begun', lifetimeSeconds: FRESH_SECONDS, once: true };
+export const linkRequestKind: ArtifactKind = { name: 'linked-accounts.begun', lifetimeSeconds: RECENT_SIGN_IN_SECONDS, once: true };
 
 /** Returns the page as an application that users sign in to. */
 export const pageOf = (context: ExtensionContext): OwnPage =>
-  createOwnPage(context, 'linked-accounts:page', `${context.service.own}/linked-accounts`, FRESH_SECONDS);
+  createOwnPage(context, 'linked-accounts:page', `${context.service.own}/linked-accounts`, 'credentialChange');
 
 interface LinkRequest {
   readonly signIn: Omit<BrowserSignIn, 'account'>;

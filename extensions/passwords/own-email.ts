@@ -27,12 +27,9 @@ import { createMessages } from './messages.js';
 import { ADDRESS, addressBrowsers, sentNotices, type WantedAddress, wantedAddresses } from './records.js';
 import type { Throttle } from './throttle.js';
 
-/** Maximum age in seconds of a sign-in that changes the address. */
-const RECENT_SECONDS = 300;
-
-/** Returns the kit of the page, which requires a recent sign-in. */
+/** Returns the kit of the page. */
 export const ownEmailPage = (context: ExtensionContext): OwnPage =>
-  createOwnPage(context, 'passwords:email', `${context.service.own}/email`, RECENT_SECONDS);
+  createOwnPage(context, 'passwords:email', `${context.service.own}/email`, 'credentialChange');
 
 /** Returns the internal application for which users of this page sign in. */
 export const ownEmailClient = (context: ExtensionContext): InternalClients => ownEmailPage(context).clients;

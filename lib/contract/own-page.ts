@@ -1,8 +1,20 @@
-/** Pages on which signed-in users change data of their accounts. Each page requires a recent sign-in, and all pages follow the same rules. */
+/** Pages on which signed-in users see and change data of their accounts. All pages follow the same rules about the sign-in that they need. */
 import type { Context } from 'koa';
 import type { ExtensionContext } from './extension-context.js';
 import type { BrowserSignIn } from './sign-in/logout-participant.js';
 import type { InternalClients, SignInAsk } from './sign-in/sign-in-request.js';
+
+/** Maximum age in seconds of a sign-in that changes something which needs a recent sign-in. */
+export const RECENT_SIGN_IN_SECONDS = 600;
+
+/**
+ * The sign-in that a page needs. An impersonator's sign-in is never enough.
+ * - `signIn`: a complete sign-in of any age.
+ * - `recentSignIn`: a complete sign-in of the last ten minutes.
+ * - `credentialChange`: a complete sign-in of the last ten minutes, with the second factor if the user has one. Pages that add, remove or change a credential
+ *   or an address need this sign-in.
+ */
+export type OwnPageNeeds = 'signIn' | 'recentSignIn' | 'credentialChange';
 
 export interface OwnPage {
   /** The internal client that users sign in to, for `clients` of the extension. Pages show the internal client under the name of the host. */
@@ -10,16 +22,15 @@ export interface OwnPage {
   /**
    * Returns the sign-in of the user. Undefined if another page was shown: a sign-in, or the page for impersonators, who cannot do this.
    * @param next path to return to after a sign-in.
-   * @param changes whether the sign-in has to pass {@link OwnPage.mayChange}. @default true
+   * @param changes whether the sign-in has to pass {@link OwnPage.mayChange}. `false` for a route that only shows something. @default true
    */
   present(ctx: Context, next: string, changes?: boolean): Promise<BrowserSignIn | undefined>;
-  /** Returns whether the sign-in is recent enough. */
+  /** Returns whether the sign-in is as recent as the page needs it. */
   isRecent(here: BrowserSignIn): boolean;
-  /** Returns whether the sign-in is recent enough, and proved the second factor if the user has a second factor. */
+  /** Returns whether the sign-in is what the page needs. */
   mayChange(here: BrowserSignIn): Promise<boolean>;
   /**
-   * Sends the browser to a sign-in. With `here`, the sign-in must be a recent sign-in of that account, with the second factor if the user has a second
-   * factor.
+   * Sends the browser to a sign-in. With `here`, the sign-in must be a sign-in of that account that is what the page needs.
    * @param next path that {@link OwnPage.returned} returns.
    */
   signIn(ctx: Context, next: string, here?: BrowserSignIn, more?: Partial<Omit<SignInAsk, 'client' | 'state'>>): Promise<void>;
@@ -33,23 +44,19 @@ export interface OwnPageState {
 }
 
 /**
- * Creates the parts of a page on which users change data of their accounts.
+ * Creates the parts of a page on which users see or change data of their accounts.
  * @param id of the internal client: the extension's name, a colon, and a name.
  * @param path of the page, below the issuer.
- * @param recentSeconds maximum age of a sign-in that changes something. @default no maximum: any complete sign-in is
- * accepted, for a page that changes nothing
- * @param changesSignIn whether the page changes how the user signs in. The page then requires the second factor of a user who has one.
- * @default true with `recentSeconds`
+ * @param needs the sign-in that the page needs. @default 'signIn'
  * @example
  * ```ts
  * import { createOwnPage, type Extension, redirectByGet, shownName } from 'tenant-idp/extension';
  *
- * const RECENT_SECONDS = 600;
  * export const nickname: Extension = {
  *   name: 'nickname',
- *   clients: (context) => createOwnPage(context, 'nickname:page', '/nickname', RECENT_SECONDS).clients,
+ *   clients: (context) => createOwnPage(context, 'nickname:page', '/nickname', 'recentSignIn').clients,
  *   routes(router, context) {
- *     const own = createOwnPage(context, 'nickname:page', '/nickname', RECENT_SECONDS);
+ *     const own = createOwnPage(context, 'nickname:page', '/nickname', 'recentSignIn');
  *     router.get('/nickname', async (ctx) => {
  *       const here = await own.present(ctx, '/nickname');
  *       if (here) ctx.body = `You are ${shownName(here.account.person)}.`;
@@ -63,23 +70,22 @@ export function createOwnPage(
   { service, signIn: signIns, impersonation }: Pick<ExtensionContext, 'service' | 'signIn' | 'impersonation'>,
   id: string,
   path: string,
-  recentSeconds = Number.POSITIVE_INFINITY,
-  changesSignIn = Number.isFinite(recentSeconds),
+  needs: OwnPageNeeds = 'signIn',
 ): OwnPage {
   const application = { name: new URL(service.issuer).host, returnTo: `${path}/return` };
-  const isProven = async (here: BrowserSignIn): Promise<boolean> => !changesSignIn || signIns.mayChange(here);
+  const isProven = async (here: BrowserSignIn): Promise<boolean> => needs !== 'credentialChange' || signIns.mayChange(here);
   /** Returns the request for a missing proof: a new sign-in if the credential no longer signs in to the account, else a second factor. */
   const proofAskedOf = async (here: BrowserSignIn): Promise<Partial<SignInAsk>> => {
     if (await isProven(here)) return {};
     const { account, owner, oid } = here;
     return owner === (account.person.user.parentUserId ?? oid) ? { acrValues: `mfa tenant:${account.tenant.id}` } : { prompt: 'login' };
   };
-  const isRecent: OwnPage['isRecent'] = ({ authTime }) => service.now() / 1000 - authTime <= recentSeconds;
+  const isRecent: OwnPage['isRecent'] = ({ authTime }) => needs === 'signIn' || service.now() / 1000 - authTime <= RECENT_SIGN_IN_SECONDS;
   const signIn: OwnPage['signIn'] = async (ctx, next, here, more = {}) =>
     signIns.require(ctx, {
       client: id,
       state: next,
-      ...(here && { ...(Number.isFinite(recentSeconds) && { maxAge: recentSeconds }), loginHint: here.account.person.user.userName }),
+      ...(here && { ...(needs !== 'signIn' && { maxAge: RECENT_SIGN_IN_SECONDS }), loginHint: here.account.person.user.userName }),
       ...(here && (await proofAskedOf(here))),
       ...more,
     });

@@ -24,7 +24,7 @@ export interface ExtensionRouter {
    * import { type Context, createOwnPage, type Extension, perContext, redirectByGet, type Text, typedField } from 'tenant-idp/extension';
    *
    * const words = { 'nickname.title': 'Nickname', 'nickname.again': 'Please try again.', 'nickname.save': 'Save' };
-   * const pageOf = perContext((context) => createOwnPage(context, 'nickname:page', '/nickname', 600, false));
+   * const pageOf = perContext((context) => createOwnPage(context, 'nickname:page', '/nickname', 'recentSignIn'));
    *
    * export const nickname: Extension = {
    *   name: 'nickname',

@@ -26,16 +26,13 @@ import type { AuthenticationRequest } from '../requests/record.js';
 import { mayAsk, type Requests } from '../requests/requests.js';
 import { createPages, formSubject, inboxPath, type Pages, type RequestOfClient } from './pages.js';
 
-/** Maximum age of a sign-in that approves, in seconds. */
-const RECENT_SECONDS = 600;
-
 /** Id of the application that users sign in to before they answer. */
 const PAGE = 'ciba:page';
 
 /** Answers that deny a request. */
 const denials: Readonly<Record<string, 'declined' | 'unrecognised'>> = { deny: 'declined', unrecognise: 'unrecognised' };
 
-const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, PAGE, inboxPath(context.service), RECENT_SECONDS, false);
+const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, PAGE, inboxPath(context.service), 'recentSignIn');
 
 /** Returns the application that users sign in to before they answer. */
 export const createPersonClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;

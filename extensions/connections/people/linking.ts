@@ -10,6 +10,7 @@ import {
   type Interaction,
   type InternalClients,
   present,
+  RECENT_SIGN_IN_SECONDS,
   redirectByGet,
   type SignInAsk,
 } from '../../../lib/extension-door.js';
@@ -33,8 +34,6 @@ interface ReturnState {
 }
 
 const PREFIX = 'connections:';
-/** Maximum seconds since the sign-in to the account. */
-const FRESH_SECONDS = 900;
 
 /** Returns the id of the internal client for the sign-in to the account. The pages of this client show the application that started the sign-in. */
 const applicationOf = (connectionId: string, clientId: string): string => `${PREFIX}${connectionId}/${clientId}`;
@@ -143,7 +142,7 @@ export class AccountLinking {
 
   /** Returns whether the user signed in to link the account: recently, and not by this connection. */
   #isForLink({ authTime, idp }: BrowserSignIn, { id }: Connection): boolean {
-    return authTime >= this.#context.service.now() / 1000 - FRESH_SECONDS && idp !== id;
+    return authTime >= this.#context.service.now() / 1000 - RECENT_SIGN_IN_SECONDS && idp !== id;
   }
 
   async #toSignIn(

@@ -42,7 +42,7 @@ export interface ExtensionSignIn {
   /**
    * Returns whether a sign-in may change how a user signs in to the account: factors, password, address, account links, identities. The requirement that
    * serves `mfa` decides: a user who has a second factor must have proven it. False for a sign-in by the child account's own credential after the account
-   * was linked. `createOwnPage` calls this method for every page that requires a recent sign-in.
+   * was linked. Pages of `createOwnPage` that need `credentialChange` call this method.
    */
   mayChange(signIn: BrowserSignIn): Promise<boolean>;
   /** Steps of a sign-in that the browser has begun, for sign-in methods and requirements. */
