@@ -6,8 +6,11 @@ import { leftOutOf } from '../records/left-out.js';
 import type { ChangeRecord } from '../records/records.js';
 import { COMMIT_MS } from './change-notices.js';
 
-/** Maximum error of one node's estimate of the time that all nodes share, in milliseconds: what `times/clock` ignores, and half a slow measurement. */
-const CLOCK_ERROR_MS = 1_750;
+/**
+ * Maximum error of one node's estimate of the time that all nodes share, in milliseconds. `store/times/clock` ignores less than a second of difference,
+ * and less than a second by which a clock moves later. A measurement that counts is off by 750 ms at most.
+ */
+const CLOCK_ERROR_MS = 2_750;
 /**
  * Milliseconds before the last look in which a look reads the log again. An entry may be committed after entries with higher ids: its writer
  * had time to commit it, and the clocks of its writer and of this node may differ.
