@@ -21,9 +21,9 @@ type Replayed = IdpEvent<'RefreshTokenReplayed'>;
 const offline = { scope: 'openid offline_access' };
 const invalidGrant = { status: 400, json: { error: 'invalid_grant' } };
 const untilHeard = (heard: readonly unknown[], count = 1) => until(() => heard.length >= count);
-/** Ids of the replays that were recorded, dispatched or not: they are before the answer is. */
+/** Ids of the replays that were recorded, dispatched or not, in no order: they are before the answer is. */
 const recorded = async (directory: DirectoryStore): Promise<string[]> =>
-  (await recordedEvents(directory, 'RefreshTokenReplayed')).map(({ id }) => id);
+  (await recordedEvents(directory, 'RefreshTokenReplayed')).map(({ id }) => id).toSorted();
 
 afterEach(() => backToPresent());
 
