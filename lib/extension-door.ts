@@ -43,7 +43,7 @@ export type { Extension, ExtensionSeed, SeedNames } from './contract/extension.j
 export type { ExtensionContext } from './contract/extension-context.js';
 export type { CountedAttempt, Limit, LimitRule } from './contract/limit.js';
 export { createOwnPage, type OwnPage, type OwnPageNeeds, type OwnPageState, RECENT_SIGN_IN_SECONDS } from './contract/own-page.js';
-export type { AccountSection } from './contract/pages/account-section.js';
+export { type AccountGroup, type AccountSection, accountGroups } from './contract/pages/account-section.js';
 export type { Letter, LetterPart, Look, Mail, WriteLetter } from './contract/pages/letter.js';
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
 export type { ProtocolPage, ShowPage } from './contract/pages/protocol-page.js';

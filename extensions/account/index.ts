@@ -3,11 +3,20 @@
  * the browser opens it. Each linked page requires the recent sign-in that its changes need.
  */
 import type { Context } from 'koa';
-import { createOwnPage, type Extension, type ExtensionContext, redirectByGet } from '../../lib/extension-door.js';
+import {
+  type AccountSection,
+  accountGroups,
+  type BrowserSignIn,
+  createOwnPage,
+  type Extension,
+  type ExtensionContext,
+  redirectByGet,
+  type ViewPart,
+} from '../../lib/extension-door.js';
 import type { Section } from './section.js';
 import { texts } from './texts/index.js';
 
-/** Sections of this extension, in the order of the account page. */
+/** Sections of this extension. */
 const sections: readonly Section[] = [];
 
 const pathOf = ({ service: { own } }: Pick<ExtensionContext, 'service'>): string => `${own}/account`;
@@ -33,7 +42,7 @@ export const account = (): Extension => ({
     for (const { routes } of sections) routes(router, context);
     const {
       service: { url },
-      pages: { view, accountSections },
+      pages: { view },
     } = context;
     const path = pathOf(context);
     const page = pageOf(context);
@@ -46,15 +55,7 @@ export const account = (): Extension => ({
         tenant,
         title: 'account.title',
         lead: { key: 'account.lead', values: { userName: person.user.userName, tenant: tenant.name } },
-        parts: [
-          {
-            part: 'links',
-            links: accountSections.flatMap(({ title, summary, href }) => {
-              const address = href(context);
-              return address === undefined ? [] : [{ title, lines: [summary], href: address }];
-            }),
-          },
-        ],
+        parts: partsOf(await sectionsFor(context, here)),
       });
     });
 
@@ -72,3 +73,50 @@ export const account = (): Extension => ({
     });
   },
 });
+
+/** Names of the service's own sections, in the order of the account page. Sections of hosts follow in their group, in the order of the extensions. */
+const order = [
+  'profile',
+  'password',
+  'factors',
+  'email',
+  'identities',
+  'linked-accounts',
+  'ciba',
+  'sessions',
+  'applications',
+  'signIns',
+  'data',
+];
+
+/** A section that the account page lists for a user. */
+interface Listed extends AccountSection {
+  readonly address: string;
+}
+
+/** Returns the sections for the user, in the order of the account page. */
+async function sectionsFor(context: ExtensionContext, here: BrowserSignIn): Promise<readonly Listed[]> {
+  const all = await Promise.all(
+    context.pages.accountSections.map(async (section): Promise<readonly Listed[]> => {
+      const address = section.href(context);
+      const isListed = address !== undefined && ((await section.isFor?.(here, context)) ?? true);
+      return isListed ? [{ ...section, address }] : [];
+    }),
+  );
+  const placeOf = ({ name }: AccountSection): number => (order.includes(name) ? order.indexOf(name) : order.length);
+  return all.flat().toSorted((one, other) => placeOf(one) - placeOf(other));
+}
+
+/** Returns a heading and the links of each group that has sections. */
+const partsOf = (listed: readonly Listed[]): readonly ViewPart[] =>
+  accountGroups.flatMap((wanted): readonly ViewPart[] => {
+    const links = listed
+      .filter(({ group = 'more' }) => group === wanted)
+      .map(({ title, summary, address }) => ({ title, lines: [summary], href: address }));
+    return links.length === 0
+      ? []
+      : [
+          { part: 'heading', text: `account.group.${wanted}` },
+          { part: 'links', links },
+        ];
+  });

@@ -32,7 +32,13 @@ export const ciba = (): Extension => ({
   events: eventTypes,
   texts,
   accountSections: [
-    { name: 'ciba', title: 'ciba.inbox.title', summary: 'ciba.inbox.summary', href: ({ service }) => service.url(inboxPath(service)) },
+    {
+      name: 'ciba',
+      group: 'signIn',
+      title: 'ciba.inbox.title',
+      summary: 'ciba.inbox.summary',
+      href: ({ service }) => service.url(inboxPath(service)),
+    },
   ],
   clients: createPersonClients,
   routes(router, context) {

@@ -59,6 +59,7 @@ export function connections(): Extension {
     accountSections: [
       {
         name: 'identities',
+        group: 'signIn',
         title: 'connections.own.title',
         summary: 'connections.own.summary',
         href: ({ service }) => service.url(identitiesPath(service)),

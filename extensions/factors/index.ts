@@ -47,6 +47,7 @@ export function factors(): Extension {
     accountSections: [
       {
         name: 'factors',
+        group: 'signIn',
         title: 'factors.own.title',
         summary: 'factors.own.summary',
         href: ({ service }) => service.url(pathOf(service)),

@@ -11,6 +11,7 @@ export const linkedAccounts = (): Extension => ({
   accountSections: [
     {
       name: 'linked-accounts',
+      group: 'signIn',
       title: 'linked.title',
       summary: 'linked.summary',
       href: ({ service: { own, url } }) => url(`${own}/linked-accounts`),

@@ -38,6 +38,7 @@ export const passwords = (): Extension => ({
   accountSections: [
     {
       name: 'email',
+      group: 'signIn',
       title: 'passwords.email.title',
       summary: 'passwords.email.summary',
       href: ({ service: { own, url }, work }) => (work.mail ? url(`${own}/email`) : undefined),

@@ -79,6 +79,7 @@ function checkPasswords({ form, parts }: View): void {
 function resolvePart(part: ViewPart, words: (text: Text) => string): object {
   switch (part.part) {
     case 'text':
+    case 'heading':
     case 'link':
     case 'button':
       return { ...part, text: words(part.text) };

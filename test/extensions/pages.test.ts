@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { Locale } from 'tenant-idp';
-import { type Extension, locales, type PageAddition, parametersOf } from 'tenant-idp/extension';
+import { type BrowserSignIn, type Extension, type ExtensionContext, locales, type PageAddition, parametersOf } from 'tenant-idp/extension';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
 import { startIdp } from '../support/service/idp.js';
@@ -76,6 +76,15 @@ const preferences: Extension = {
       href: ({ service }) => service.url(`${service.own}/preferences`),
     },
     { name: 'letters', title: 'preferences.title', summary: 'preferences.summary', href: ({ work }) => work.mail && '/letters' },
+    ...['Acme', 'Globex'].map((tenant) => ({
+      name: `badge-${tenant}`,
+      group: 'person' as const,
+      title: 'preferences.title',
+      summary: 'preferences.summary',
+      href: () => `/badge/${tenant}`,
+      isFor: async ({ account, oid }: BrowserSignIn, { directory }: Pick<ExtensionContext, 'directory'>) =>
+        account.tenant.name === tenant && (await directory.accounts.findByOid(oid)) !== undefined,
+    })),
   ],
 };
 const odd: Extension = {
@@ -186,13 +195,16 @@ describe('the account page', () => {
     expect([page.url, page.body]).toEqual([`${service.issuer}/idp/account`, expect.stringContaining('<h1>Your account</h1>')]);
     expect(page.body).toContain('You are signed in as bob@globex.test (Globex).');
     const pageAt = (path: string) => service.issuer + path;
-    expect(linksOf(page)).toEqual([
-      [pageAt('/idp/linked-accounts'), 'Linked accounts'],
-      [pageAt('/idp/identities'), 'Sign-<wbr>in at other providers'],
-      [pageAt('/idp/factors'), 'Your sign-<wbr>in factors'],
-      [pageAt('/idp/ciba'), 'Requests to sign in'],
+    const all = linksOf(page);
+    // A host's section without a group is the last one, and those of other users are not there.
+    expect([all.at(0), all.at(-1)]).toEqual([
+      ['/badge/Globex', 'Preferences [en]'],
       [pageAt('/idp/preferences'), 'Preferences [en]'],
     ]);
+    const wanted = ['/idp/account/password', '/idp/factors', '/idp/identities', '/idp/linked-accounts', '/idp/ciba'].map(pageAt);
+    expect(all.map(([href]) => href).filter((href) => wanted.includes(String(href)))).toEqual(wanted);
+    const headings = [...page.body.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, text]) => text);
+    expect([headings[0], headings[1], headings.at(-1)]).toEqual(['About you', 'Signing in', 'More']);
     expect(page.body).toContain('What you &lt;like&gt; [en]');
     expect((await agent.request(page.url, { headers: { 'accept-language': 'fi' } })).body).toContain('<h1>Tilisi</h1>');
   });
@@ -237,6 +249,11 @@ describe('house §5: what cannot be shown is refused at start', () => {
       /extensions\.other\.accountSections\.preferences\.title/,
     ],
     ['sections that are none', [{ name: 'odd', accountSections: [{ name: 'x' }] as never }], /extensions\[0\]\.accountSections/],
+    [
+      'a section of an unknown group',
+      [{ ...sectioned, accountSections: [{ name: 'x', title: 'other.one', summary: 'other.one', href: () => '/x', group: 'mine' as never }] }],
+      /extensions\[0\]\.accountSections.*a group of person, signIn, activity, data, more/,
+    ],
     ['additions that are none', [{ name: 'odd', pageAdditions: [{ name: 'x' }] as never }], /extensions\[0\]\.pageAdditions/],
   ])('%s', async (_name, extensions, message) => {
     await expect(startIdp({ extensions })).rejects.toThrow(message);

@@ -8,6 +8,11 @@ export const da: Record<keyof typeof en, string> = {
   'account.browser.on': '{browser} på {system}',
   'account.browser.unknown': 'Ukendt browser',
   'account.browser.unknownOn': 'Ukendt browser på {system}',
+  'account.group.person': 'Om dig',
+  'account.group.signIn': 'Login',
+  'account.group.activity': 'Aktivitet',
+  'account.group.data': 'Dine data',
+  'account.group.more': 'Mere',
 
   'account.profile.title': 'Profil',
   'account.profile.summary': 'Ret dit navn og dit sprog.',

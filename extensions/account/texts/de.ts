@@ -8,6 +8,11 @@ export const de: Record<keyof typeof en, string> = {
   'account.browser.on': '{browser} unter {system}',
   'account.browser.unknown': 'Unbekannter Browser',
   'account.browser.unknownOn': 'Unbekannter Browser unter {system}',
+  'account.group.person': 'Über Sie',
+  'account.group.signIn': 'Anmeldung',
+  'account.group.activity': 'Aktivität',
+  'account.group.data': 'Ihre Daten',
+  'account.group.more': 'Mehr',
 
   'account.profile.title': 'Profil',
   'account.profile.summary': 'Ändern Sie Ihren Namen und Ihre Sprache.',

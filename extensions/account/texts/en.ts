@@ -7,6 +7,11 @@ export const en = {
   'account.browser.on': '{browser} on {system}',
   'account.browser.unknown': 'Unknown browser',
   'account.browser.unknownOn': 'Unknown browser on {system}',
+  'account.group.person': 'About you',
+  'account.group.signIn': 'Signing in',
+  'account.group.activity': 'Activity',
+  'account.group.data': 'Your data',
+  'account.group.more': 'More',
 
   'account.profile.title': 'Profile',
   'account.profile.summary': 'Change your name and your language.',

@@ -8,6 +8,11 @@ export const fi: Record<keyof typeof en, string> = {
   'account.browser.on': '{browser} ({system})',
   'account.browser.unknown': 'Tuntematon selain',
   'account.browser.unknownOn': 'Tuntematon selain ({system})',
+  'account.group.person': 'Sinusta',
+  'account.group.signIn': 'Kirjautuminen',
+  'account.group.activity': 'Toiminta',
+  'account.group.data': 'Omat tietosi',
+  'account.group.more': 'Lisää',
 
   'account.profile.title': 'Profiili',
   'account.profile.summary': 'Muuta nimeäsi ja kieltäsi.',

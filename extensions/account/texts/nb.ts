@@ -8,6 +8,11 @@ export const nb: Record<keyof typeof en, string> = {
   'account.browser.on': '{browser} på {system}',
   'account.browser.unknown': 'Ukjent nettleser',
   'account.browser.unknownOn': 'Ukjent nettleser på {system}',
+  'account.group.person': 'Om deg',
+  'account.group.signIn': 'Innlogging',
+  'account.group.activity': 'Aktivitet',
+  'account.group.data': 'Dataene dine',
+  'account.group.more': 'Mer',
 
   'account.profile.title': 'Profil',
   'account.profile.summary': 'Endre navnet ditt og språket ditt.',

@@ -8,6 +8,11 @@ export const sv: Record<keyof typeof en, string> = {
   'account.browser.on': '{browser} på {system}',
   'account.browser.unknown': 'Okänd webbläsare',
   'account.browser.unknownOn': 'Okänd webbläsare på {system}',
+  'account.group.person': 'Om dig',
+  'account.group.signIn': 'Inloggning',
+  'account.group.activity': 'Aktivitet',
+  'account.group.data': 'Dina uppgifter',
+  'account.group.more': 'Mer',
 
   'account.profile.title': 'Profil',
   'account.profile.summary': 'Ändra ditt namn och ditt språk.',

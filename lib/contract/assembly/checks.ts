@@ -19,7 +19,7 @@ import { canParseUrl } from '../../text/can-parse-url.js';
 import { findArtifactProblems } from '../artifacts.js';
 import { findCollectionProblems } from '../collections.js';
 import type { Extension } from '../extension.js';
-import { findSectionConflicts, findSectionProblems } from '../pages/account-section.js';
+import { type AccountGroup, accountGroups, findSectionConflicts, findSectionProblems } from '../pages/account-section.js';
 import { findAdditionConflicts, findPageProblems } from '../pages/page-additions.js';
 import { formatProblems } from '../schema-formats.js';
 import { sharedClaims } from '../shared-claims.js';
@@ -87,12 +87,15 @@ const members: Readonly<Record<keyof Extension, Check>> = {
     (value) => Array.isArray(value) && value.every((one) => ['name', 'text'].every((member) => typeof valueAt(one, [member]) === 'string')),
   ],
   accountSections: [
-    'an array of sections with name, title, summary and href: [{ name, title, summary, href }]',
+    `an array of sections with name, title, summary and href, and a group of ${accountGroups.join(', ')}: [{ name, title, summary, href, group: 'more' }]`,
     (value) =>
       Array.isArray(value) &&
       value.every(
         (one) =>
-          ['name', 'title', 'summary'].every((member) => typeof valueAt(one, [member]) === 'string') && isFunction(valueAt(one, ['href'])),
+          ['name', 'title', 'summary'].every((member) => typeof valueAt(one, [member]) === 'string') &&
+          isFunction(valueAt(one, ['href'])) &&
+          (valueAt(one, ['isFor']) === undefined || isFunction(valueAt(one, ['isFor']))) &&
+          [undefined, ...accountGroups].includes(valueAt(one, ['group']) as AccountGroup | undefined),
       ),
   ],
   clientMetadata: [

@@ -1,13 +1,31 @@
 /** Sections of the account page: links to pages on which users change data of their accounts. */
+import type { Awaitable } from '../../awaitable.js';
 import { formatPath } from '../../config-problem.js';
+import type { Directory } from '../../directory/index.js';
 import type { ConfigProblem } from '../../errors.js';
 import { sharedClaims } from '../shared-claims.js';
+import type { BrowserSignIn } from '../sign-in/logout-participant.js';
 import type { AdditionHost, ExtensionTexts } from './page-additions.js';
+
+/**
+ * Groups of the account page, in their order:
+ * - `person`: names, language and other data of the person.
+ * - `signIn`: ways to sign in, and what protects them.
+ * - `activity`: sessions, applications and sign-ins.
+ * - `data`: all data of the person together.
+ * - `more`: everything else.
+ */
+export const accountGroups = ['person', 'signIn', 'activity', 'data', 'more'] as const;
+export type AccountGroup = (typeof accountGroups)[number];
 
 /** A section of the account page. */
 export interface AccountSection {
   /** Name of the section, such as `factors`. The names of all sections differ. */
   readonly name: string;
+  /** Group of the account page that lists the section. @default 'more' */
+  readonly group?: AccountGroup;
+  /** Returns whether the account page lists the section for this user. @default true */
+  readonly isFor?: (here: BrowserSignIn, context: { readonly directory: Directory }) => Awaitable<boolean>;
   /** Keys of the extension's `texts`: the title of the page, and what users do there. */
   readonly title: string;
   readonly summary: string;

@@ -55,6 +55,8 @@ export interface FieldPart<Words> {
 export type ViewPart<Words = Text> =
   /** A paragraph. With `isForNoScript`, only for browsers without JavaScript. */
   | { readonly part: 'text'; readonly text: Words; readonly isForNoScript?: boolean }
+  /** A heading of the parts below it. */
+  | { readonly part: 'heading'; readonly text: Words }
   | { readonly part: 'list'; readonly items: readonly Words[] }
   /** `href`: http(s), or a path of this origin. */
   | { readonly part: 'link'; readonly text: Words; readonly href: string }

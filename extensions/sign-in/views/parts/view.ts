@@ -67,6 +67,8 @@ function renderPart(part: Exclude<PartModel, FieldModel>, context: PageContext):
   switch (part.part) {
     case 'text':
       return part.isForNoScript ? html`<noscript><p>${part.text}</p></noscript>` : html`<p>${part.text}</p>`;
+    case 'heading':
+      return html`<h2>${part.text}</h2>`;
     case 'list':
       return html`<ul class="points">${part.items.map((item) => html`<li>${item}</li>`)}</ul>`;
     case 'link':
