@@ -12,6 +12,7 @@ import { createCredentials } from './accounts/credentials.js';
 import { createAccounts } from './accounts/find-accounts.js';
 import { createLinking, createLinks } from './accounts/linking.js';
 import { createAccountMeans, type MeansSource } from './accounts/means.js';
+import { createOwnPasswords } from './accounts/own-passwords.js';
 import { createPasswordChanges } from './accounts/password-changes.js';
 import { createPrivileges } from './accounts/privileges.js';
 import { unknownCutoffs } from './accounts/recent-cutoffs.js';
@@ -72,7 +73,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const { invitationParts, passwordResets, emailProofs } = createLinkServices(options, context, { ...background, ...accountServices });
   const personExports = createPersonExports(context);
   const missingReferences = createMissingReferences(context);
-  const { credentials, privileges, accounts, policies, meansSources } = accountServices;
+  const { credentials, ownPasswords, privileges, accounts, policies, meansSources } = accountServices;
   const { trials, outbox, deliveries, keyCompletion, events, eventFeed } = background;
   const shared = {
     issuer,
@@ -91,6 +92,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     onPersonExport: personExports.on,
     credentials,
     onInvitationDue: invitationParts.invitationDeliveries.onDue,
+    ownPasswords,
     passwordResets,
     emailProofs,
     events,
@@ -221,15 +223,18 @@ function createAccountServices(
 ) {
   const policies = createPolicyWatch(context, logger);
   const accounts = createAccounts(context, createTenants(context), policies, recentCutoffs);
-  const change = createPasswordChanges(context, deliveries);
+  const changes = createPasswordChanges(context, deliveries);
+  const { change } = changes;
   const problemOf = createPasswordRules(passwordRules, logger);
+  const credentials = createCredentials(context, { accounts, passwords: hasher, problemOf, change });
   const privileges = createPrivileges(context, privileged);
   const meansSources: MeansSource[] = [];
   return {
     policies,
     accounts,
     change,
-    credentials: createCredentials(context, { accounts, passwords: hasher, problemOf, change }),
+    credentials,
+    ownPasswords: createOwnPasswords({ context, credentials, changes }),
     privileges,
     meansSources,
     means: createAccountMeans(context, { privileges, accounts, sources: meansSources }),

@@ -14,6 +14,7 @@ import type { Accounts } from './accounts/accounts.js';
 import type { Credentials, TenantCredentials } from './accounts/credentials.js';
 import type { Linking } from './accounts/linking.js';
 import type { AccountMeans } from './accounts/means.js';
+import type { OwnPasswords } from './accounts/own-passwords.js';
 import type { Privileges } from './accounts/privileges.js';
 import type { RecentCutoffs } from './accounts/recent-cutoffs.js';
 import type { Registration } from './accounts/registration.js';
@@ -183,6 +184,8 @@ export interface Directory {
   /** Invitations of all tenants, for the pages of invitation links, which get the tenant from the invitation link. */
   readonly acceptance: Acceptance;
   readonly onInvitationDue: OnInvitationDue;
+  /** Passwords that signed-in users change or set themselves, in all tenants. */
+  readonly ownPasswords: OwnPasswords;
   /** Resets of passwords of all tenants, for the pages of reset links. */
   readonly passwordResets: PasswordResets;
   /** Proofs of e-mail addresses of all tenants, for the pages of their mailed links. */

@@ -29,6 +29,7 @@ export {
 export type { Credentials, PasswordAttempt, Proof, TenantCredentials } from './accounts/credentials.js';
 export type { Linking, ParentRef } from './accounts/linking.js';
 export type { SignInRef } from './accounts/means.js';
+export type { OwnPasswordChange, OwnPasswordState, OwnPasswords } from './accounts/own-passwords.js';
 export { createRecentCutoffs } from './accounts/recent-cutoffs.js';
 export type { PreparedRegistration, Registration, RegistrationInput, RegistrationProblem } from './accounts/registration.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './clients/api-resources.js';

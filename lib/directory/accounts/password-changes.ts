@@ -6,13 +6,16 @@
  * sign-ins end in the store after that, because the former password would sign in while that store is slow. If a node crashes, the delivery
  * that was enqueued first completes the change.
  */
-import type { Delivery, PersonWithUser, Voucher } from '../../store/records/records.js';
-import type { DirectoryContext } from '../context.js';
+import type { Attribution } from '../../events.js';
+import type { Unsaved } from '../../store/directory-store.js';
+import type { Delivery, NewPassword, Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
+import type { DirectoryContext, NextNotBefore } from '../context.js';
 import { newId } from '../identifiers.js';
 import { newRecord } from '../input.js';
+import { attributedEvent } from '../outbox/attribution.js';
 import type { Deliveries } from '../outbox/deliveries.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { hasUser } from '../persons/user-record.js';
+import { hasUser, sparing } from '../persons/user-record.js';
 import { PASSWORD } from '../tenants/sign-in-policy.js';
 import { withCredentialVoucher } from '../vouchers.js';
 
@@ -28,6 +31,10 @@ export interface PasswordChange {
   readonly passwordHash: string;
   /** Whether the sign-ins of the user, and of users that are linked to it, end. */
   readonly endsSignIns: boolean;
+  /** Name of the session that continues, with its grants, if the other sign-ins end. @default none */
+  readonly spared?: string | undefined;
+  /** Actor of the change, for its events. @default none */
+  readonly by?: Attribution;
   /** Returns the voucher of the password, by the user's document before the change. @default the operator */
   readonly vouchedBy?: (row: PersonWithUser) => Voucher | undefined;
   /**
@@ -40,85 +47,125 @@ export interface PasswordChange {
 /** Changes a password. Returns false if `decide` refused the change, or the user no longer exists. */
 export type ChangePassword = (change: PasswordChange) => Promise<boolean>;
 
+export interface PasswordChanges {
+  readonly change: ChangePassword;
+  /** Completes a change of the user's password that a crash interrupted. A second call changes nothing. */
+  settle(userId: string): Promise<void>;
+}
+
+interface Scope extends Pick<DirectoryContext, 'collections' | 'now' | 'withCutoff'>, Pick<Deliveries, 'enqueue'> {}
+
 export function createPasswordChanges(
-  { collections: { persons, credentials }, now, withCutoff }: DirectoryContext,
+  { collections, now, withCutoff }: DirectoryContext,
   { enqueue, handle }: Pick<Deliveries, 'enqueue' | 'handle'>,
-): ChangePassword {
-  const byUser = async (userId: string): Promise<PersonWithUser | undefined> => (await persons.find({ byUser: [userId] })).find(hasUser);
+): PasswordChanges {
+  const scope: Scope = { collections, now, withCutoff, enqueue };
+  handle(KIND, (delivery) => complete(scope, delivery));
+  return { change: (made) => change(scope, made), settle: (userId) => settle(scope, userId) };
+}
 
-  /** Moves the password that the document names to the user's id. A second call changes nothing. */
-  async function take(userId: string, credentialId: string, serial: number): Promise<void> {
-    const passwordHash = (await credentials.get(credentialId))?.passwordHash;
-    if (passwordHash === undefined) return;
-    await credentials.upsert(userId, (row) => {
-      if (!row) return newRecord(now, userId, { passwordHash, serial });
-      return (row.serial ?? 0) >= serial ? row : { ...row, passwordHash, serial, updatedAt: new Date(now()) };
+const byUser = async ({ collections: { persons } }: Scope, userId: string): Promise<PersonWithUser | undefined> =>
+  (await persons.find({ byUser: [userId] })).find(hasUser);
+
+async function change(scope: Scope, made: PasswordChange): Promise<boolean> {
+  const { collections, now, withCutoff, enqueue } = scope;
+  const { userId, passwordHash, endsSignIns, spared } = made;
+  const startedAt = now();
+  const person = await byUser(scope, userId);
+  if (person === undefined) return false;
+  const credentialId = newId();
+  const { release } = await enqueue([{ kind: KIND, data: { userId, credentialId } }]);
+  await collections.credentials.insert(newRecord(now, credentialId, { passwordHash }));
+  let isOurs = false;
+  const write = async (ended: (user: User) => Partial<User>): Promise<void> => {
+    await collections.persons.update(person.id, (row) => {
+      const isInTime = now() - startedAt < SLOWEST_MS;
+      const changed = isInTime ? withPassword(scope, row, made, { credentialId, ended }) : undefined;
+      isOurs = changed !== undefined;
+      return changed ?? row;
     });
-    await credentials.remove(credentialId);
-  }
-
-  async function settle(userId: string): Promise<void> {
-    const { newPassword } = (await byUser(userId))?.user ?? {};
-    if (newPassword === undefined) return;
-    await take(userId, newPassword.credentialId, newPassword.serial);
-    if (!newPassword.endsSignIns) return;
-    for (const child of (await persons.find({ byParent: [userId] })).filter(hasUser)) await cutOff(child, userId, newPassword.at);
-  }
-
-  async function cutOff(child: PersonWithUser, parentUserId: string, changedAt: Date): Promise<void> {
-    if ((child.user.notBefore?.getTime() ?? 0) >= changedAt.getTime()) return;
-    await withCutoff({ oid: child.user.id }, (nextNotBefore) =>
-      persons.update(child.id, (row) => {
-        if (!hasUser(row) || row.user.parentUserId !== parentUserId) return row;
-        const user = { ...row.user, notBefore: nextNotBefore(row.user) };
-        return withEvents(
-          { ...row, user, updatedAt: new Date(now()) },
-          pendingEvent(now, 'UserSignedOut', row.tid, { AggregateId: user.id }),
-        );
-      }),
-    );
-  }
-
-  handle(KIND, async ({ data, createdAt }: Delivery) => {
-    const { userId, credentialId } = data as unknown as { readonly userId: string; readonly credentialId: string };
-    const named = (await byUser(userId))?.user.newPassword?.credentialId;
-    if (named !== credentialId && now() - createdAt.getTime() < PATIENCE_MS && (await credentials.get(credentialId)))
-      throw new Error('the change of the password has not ended yet, and the delivery that settles it waits for the end');
-    await settle(userId);
-    if (named !== credentialId) await credentials.remove(credentialId);
-  });
-
-  return async ({ userId, passwordHash, endsSignIns, decide, vouchedBy }) => {
-    const startedAt = now();
-    const person = await byUser(userId);
-    if (person === undefined) return false;
-    const credentialId = newId();
-    const { release } = await enqueue([{ kind: KIND, data: { userId, credentialId } }]);
-    await credentials.insert(newRecord(now, credentialId, { passwordHash }));
-    let isOurs = false;
-    const write = async (notBefore: (user: PersonWithUser['user']) => Pick<PersonWithUser['user'], 'notBefore'>): Promise<void> => {
-      await persons.update(person.id, (row) => {
-        const isInTime = now() - startedAt < SLOWEST_MS;
-        const decided = isInTime && hasUser(row) && row.user.id === userId ? decide(row) : undefined;
-        isOurs = decided !== undefined;
-        if (decided === undefined) return row;
-        const user = withCredentialVoucher(decided.user, { kind: PASSWORD }, vouchedBy?.(row as PersonWithUser));
-        const newPassword = { serial: (user.newPassword?.serial ?? 0) + 1, at: new Date(now()), credentialId, endsSignIns };
-        const next = { ...decided, user: { ...user, ...notBefore(user), newPassword }, updatedAt: new Date(now()) };
-        return withEvents(
-          next,
-          pendingEvent(now, 'UserPasswordChanged', row.tid, { AggregateId: userId }),
-          ...(endsSignIns ? [pendingEvent(now, 'UserSignedOut', row.tid, { AggregateId: userId })] : []),
-        );
-      });
-      if (isOurs) await settle(userId);
-    };
-    await (endsSignIns ? withCutoff({ oid: userId }, (next) => write((user) => ({ notBefore: next(user) }))) : write(() => ({})));
-    // Either the user has this password already, or the user has a newer password.
-    await credentials.remove(credentialId);
-    release();
-    return isOurs;
+    if (isOurs) await settle(scope, userId);
   };
+  const endedBy =
+    (next: NextNotBefore) =>
+    (user: User): Partial<User> =>
+      spared === undefined ? { notBefore: next(user) } : sparing(user, { session: spared, cause: credentialId }, next);
+  await (endsSignIns ? withCutoff({ oid: userId }, (next) => write(endedBy(next))) : write(() => ({})));
+  // Either the user has this password already, or the user has a newer password.
+  await collections.credentials.remove(credentialId);
+  release();
+  return isOurs;
+}
+
+/** Returns the document that names the new password, with the events of the change. Undefined if the change is refused. */
+function withPassword(
+  { now }: Scope,
+  row: Person,
+  { userId, endsSignIns, spared, decide, vouchedBy, by = {} }: PasswordChange,
+  { credentialId, ended }: { readonly credentialId: string; readonly ended: (user: User) => Partial<User> },
+): Unsaved<Person> | undefined {
+  const decided = hasUser(row) && row.user.id === userId ? decide(row) : undefined;
+  if (decided === undefined) return undefined;
+  const user = withCredentialVoucher(decided.user, { kind: PASSWORD }, vouchedBy?.(row as PersonWithUser));
+  // The cut-off of the user ends sign-ins to linked accounts too, except those of the spared session.
+  const endsOfLinked = endsSignIns && spared === undefined;
+  const newPassword = { serial: (user.newPassword?.serial ?? 0) + 1, at: new Date(now()), credentialId, endsSignIns: endsOfLinked };
+  const next = { ...decided, user: { ...user, ...ended(user), newPassword }, updatedAt: new Date(now()) };
+  const events = [
+    pendingEvent(now, 'UserPasswordChanged', row.tid, { AggregateId: userId }),
+    ...(endsSignIns ? [pendingEvent(now, 'UserSignedOut', row.tid, { AggregateId: userId })] : []),
+  ];
+  return withEvents(next, ...events.map((event) => attributedEvent(event, by)));
+}
+
+async function settle(scope: Scope, userId: string): Promise<void> {
+  const { newPassword } = (await byUser(scope, userId))?.user ?? {};
+  if (newPassword === undefined) return;
+  await take(scope, userId, newPassword);
+  if (!newPassword.endsSignIns) return;
+  const children = await scope.collections.persons.find({ byParent: [userId] });
+  for (const child of children.filter(hasUser)) await cutOff(scope, child, userId, newPassword.at);
+}
+
+/** Moves the password that the document names to the user's id. A second call changes nothing. */
+async function take({ collections: { credentials }, now }: Scope, userId: string, { credentialId, serial }: NewPassword): Promise<void> {
+  const passwordHash = (await credentials.get(credentialId))?.passwordHash;
+  if (passwordHash === undefined) return;
+  await credentials.upsert(userId, (row) => {
+    if (!row) return newRecord(now, userId, { passwordHash, serial });
+    return (row.serial ?? 0) >= serial ? row : { ...row, passwordHash, serial, updatedAt: new Date(now()) };
+  });
+  await credentials.remove(credentialId);
+}
+
+async function cutOff(
+  { collections: { persons }, now, withCutoff }: Scope,
+  child: PersonWithUser,
+  parentUserId: string,
+  changedAt: Date,
+): Promise<void> {
+  if ((child.user.notBefore?.getTime() ?? 0) >= changedAt.getTime()) return;
+  await withCutoff({ oid: child.user.id }, (nextNotBefore) =>
+    persons.update(child.id, (row) => {
+      if (!hasUser(row) || row.user.parentUserId !== parentUserId) return row;
+      const user = { ...row.user, notBefore: nextNotBefore(row.user) };
+      return withEvents(
+        { ...row, user, updatedAt: new Date(now()) },
+        pendingEvent(now, 'UserSignedOut', row.tid, { AggregateId: user.id }),
+      );
+    }),
+  );
+}
+
+/** Completes a change whose node crashed. */
+async function complete(scope: Scope, { data, createdAt }: Delivery): Promise<void> {
+  const { collections, now } = scope;
+  const { userId, credentialId } = data as unknown as { readonly userId: string; readonly credentialId: string };
+  const named = (await byUser(scope, userId))?.user.newPassword?.credentialId;
+  if (named !== credentialId && now() - createdAt.getTime() < PATIENCE_MS && (await collections.credentials.get(credentialId)))
+    throw new Error('the change of the password has not ended yet, and the delivery that settles it waits for the end');
+  await settle(scope, userId);
+  if (named !== credentialId) await collections.credentials.remove(credentialId);
 }
 
 /** Returns the ids of a user's unfinished passwords, in addition to the user's own id: the id of an acceptance or of a change. */

@@ -3,6 +3,7 @@ import { IdpError } from '../../errors.js';
 import { userDefaults, userMembers } from '../../store/records/persons.js';
 import type { ExternalIdentity, Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
 import { inputSchema } from '../../text/schemas.js';
+import type { NextNotBefore } from '../context.js';
 import { groupRefs } from '../groups/group-refs.js';
 import { idFor, userNameKey } from '../identifiers.js';
 import { defined, type Patch, patchSchema, withDefaults } from '../input.js';
@@ -61,6 +62,22 @@ export const withMembers = (user: User, changes: Partial<User>): User =>
 export type JudgeChild = (child: PersonWithUser) => Promise<void>;
 
 export const hasUser = (person: Person | undefined): person is PersonWithUser => person?.user !== undefined;
+
+/**
+ * Returns the members of a user whose sign-ins are cut off, except the sign-in of one session and its grants.
+ * @param spared the session's name, and a name of the cause of the cut-off
+ */
+export function sparing(
+  { spared: last, notBefore: before }: User,
+  { session, cause }: { readonly session: string; readonly cause: string },
+  nextNotBefore: NextNotBefore,
+): Required<Pick<User, 'notBefore' | 'spared'>> {
+  const notBefore = nextNotBefore({ ...(before && { notBefore: before }) });
+  // If the former cut-off spared the same session, the session need not be newer than that cut-off.
+  const isOn = last?.session === session && last.notBefore.getTime() === before?.getTime();
+  const since = isOn ? last.before : before;
+  return { notBefore, spared: { session, cause, notBefore, ...(since && { before: since }) } };
+}
 
 /**
  * Invalidates the invitation link of an open invitation, because it went to the person's former address. The next invitation link goes to

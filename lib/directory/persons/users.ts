@@ -17,6 +17,7 @@ import {
   hasUser,
   type JudgeChild,
   newUser,
+  sparing,
   type UserFields,
   type UserInput,
   userInput,
@@ -340,18 +341,12 @@ const signOutEverywhere = ({ context: { now, withCutoff }, rows, tid }: Scope, u
 const signOutOthers = (
   { context: { now, withCutoff }, rows, tid }: Scope,
   userId: string,
-  { session, cause }: { readonly session: string; readonly cause: string },
+  spared: { readonly session: string; readonly cause: string },
 ): Promise<PersonWithUser> =>
   withCutoff({ oid: userId }, (nextNotBefore) =>
     rows.updateByUser(userId, (row) => {
-      const { spared: last, notBefore: before } = row.user;
-      if (last?.cause === cause) return row;
-      const notBefore = nextNotBefore(row.user);
-      // If the former cut-off spared the same session, the session need not be newer than that cut-off.
-      const isOn = last?.session === session && last.notBefore.getTime() === before?.getTime();
-      const since = isOn ? last.before : before;
-      const spared = { session, cause, notBefore, ...(since && { before: since }) };
-      const next = { ...row, user: { ...row.user, notBefore, spared }, updatedAt: new Date(now()) };
+      if (row.user.spared?.cause === spared.cause) return row;
+      const next = { ...row, user: { ...row.user, ...sparing(row.user, spared, nextNotBefore) }, updatedAt: new Date(now()) };
       return withEvents(next, pendingEvent(now, 'UserSignedOut', tid, { AggregateId: userId }));
     }),
   );

@@ -9,9 +9,10 @@ import { IdpError } from '../../errors.js';
 import type { Attribution } from '../../events.js';
 import { present } from '../../present.js';
 import type { PasswordReset, PersonWithUser, Tenant, Voucher } from '../../store/records/records.js';
-import { type Account, type Accounts, isUsable } from '../accounts/accounts.js';
+import type { Account, Accounts } from '../accounts/accounts.js';
 import type { Credentials } from '../accounts/credentials.js';
 import type { AccountMeans } from '../accounts/means.js';
+import { canHavePassword } from '../accounts/own-passwords.js';
 import type { ChangePassword } from '../accounts/password-changes.js';
 import type { DirectoryContext } from '../context.js';
 import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
@@ -20,7 +21,6 @@ import { attributedEvent } from '../outbox/attribution.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { accountEmailOf, accountEmailVoucherOf, ofMailedLink, withProvenEmail } from '../persons/email-addresses.js';
 import { hasUser } from '../persons/user-record.js';
-import { PASSWORD } from '../tenants/sign-in-policy.js';
 
 /**
  * `replaced`: a newer reset link replaced this one. `unavailable`: the user cannot sign in by a password now. `unconfirmed`: the user has
@@ -194,10 +194,6 @@ async function accept(parts: RecoveryParts, ref: LinkRef, password: string, from
   });
   if (!isMade) throw new IdpError('reset_over');
 }
-
-/** Returns whether the account can have a password. A linked child account signs in by the password of its parent account. */
-const canHavePassword = (account: Account): boolean =>
-  isUsable(account) && account.person.user.parentUserId === undefined && (account.tenant.signIn?.methods?.includes(PASSWORD) ?? true);
 
 const stateOf = (ref: LinkRef, reset: PasswordReset, account: Account, now: number): ResetState =>
   linkState(ref, reset, canHavePassword(account), now);

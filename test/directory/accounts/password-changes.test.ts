@@ -88,3 +88,39 @@ describe('14.4 a reset that is cut short', () => {
     expect(await t.store.collection('credentials').find({})).toHaveLength(1);
   });
 });
+
+describe('a change by the user that is cut short', () => {
+  test.each([0, 1, 2, 3, 4, 5])(
+    'after %p writes: nothing changed, or the new password is the user’s and all sign-ins but one end',
+    async (writes) => {
+      const { store, state } = deadly();
+      await using t = await testDirectory({ store });
+      const { accounts, credentials, ownPasswords, ...directory } = t.directory;
+      const { id } = await directory.tenants.create({ name: 'Acme' });
+      const { user } = await directory
+        .forTenant(id)
+        .persons.create({ givenName: 'Fred', familyName: 'Forgot', user: { userName: 'fred', status: 'active' } });
+      const oid = user?.id ?? '';
+      await credentials.seedPassword(oid, 'old');
+      const change = async (spared: string): Promise<boolean> => {
+        const account = await accounts.findByOid(oid);
+        if (!account || !(await ownPasswords.isCurrent(account, 'old'))) return false;
+        const password = 'a new password that is long';
+        return ownPasswords.change(account, { password, current: 'old', spared, vouchedBy: undefined, by: { actor: `user:${oid}` } });
+      };
+      state.left = writes;
+      await change('first').catch(() => undefined);
+      state.left = Number.POSITIVE_INFINITY;
+      const named = (await accounts.findByOid(oid))?.person.user;
+      if (named?.newPassword === undefined) {
+        expect([named?.spared, named?.notBefore, await credentials.hasPassword(oid, 'old')]).toEqual([undefined, undefined, true]);
+        expect(await change('second')).toBe(true);
+      }
+      await until(() => credentials.hasPassword(oid, 'a new password that is long'));
+      const after = (await accounts.findByOid(oid))?.person.user;
+      expect(after?.spared).toMatchObject({ session: named?.newPassword === undefined ? 'second' : 'first', notBefore: after?.notBefore });
+      // The former password no longer proves the user, before and after the change is complete.
+      expect(await change('third')).toBe(false);
+    },
+  );
+});

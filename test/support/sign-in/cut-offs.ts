@@ -29,6 +29,13 @@ async function reset({ directory: { passwordResets } }: IdentityProvider, { owne
   await passwordResets.accept(ref, 'a new password that is long');
 }
 
+async function changePassword({ directory: { accounts, ownPasswords } }: IdentityProvider, { owner }: CutSubject): Promise<void> {
+  const account = await accounts.findByOid(owner.oid);
+  if (!account || !(await ownPasswords.isCurrent(account, 'old'))) throw new Error('no password');
+  const change = { password: 'a new password that is long', current: 'old', spared: 'another', vouchedBy: undefined, by: {} };
+  if (!(await ownPasswords.change(account, change))) throw new Error('not changed');
+}
+
 const usersOf = (idp: IdentityProvider, { tid }: { readonly tid: string }) => idp.tenant(tid).users;
 
 export const cutOffs: Readonly<Record<string, CutOff>> = {
@@ -74,8 +81,10 @@ export const cutOffs: Readonly<Record<string, CutOff>> = {
     of: 'child',
     cut: (idp, { tid, oid, owner }) => idp.tenant(tid).linking.unlink(oid, owner.oid),
   },
-  'a reset of the password': { at: 'accounts/password-changes createPasswordChanges userId', of: 'own', cut: reset },
-  'a reset of the password of the parent': { at: 'accounts/password-changes createPasswordChanges child.user.id', of: 'child', cut: reset },
+  'a reset of the password': { at: 'accounts/password-changes change userId', of: 'own', cut: reset },
+  'a reset of the password of the parent': { at: 'accounts/password-changes cutOff child.user.id', of: 'child', cut: reset },
+  'a change of the password in another session': { at: 'accounts/password-changes change userId', of: 'own', cut: changePassword },
+  'a change of the password of the parent': { at: 'accounts/password-changes change userId', of: 'child', cut: changePassword },
   'removal of the user': {
     at: 'removal/person-removal tryOnce person.user.id',
     of: 'own',
