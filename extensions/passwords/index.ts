@@ -5,6 +5,7 @@ import { forgottenPath, forgottenRoutes } from './forgotten.js';
 import { createSendNotice, listenForChanges } from './notices.js';
 import { errors, passwordOperations } from './operations.js';
 import { createSendProof, ownEmailClient, ownEmailPage, ownEmailRoutes } from './own-email.js';
+import { changePasswordRoute, hasOwnPassword, ownPasswordClient, ownPasswordPath, ownPasswordRoutes } from './own-password.js';
 import {
   ADDRESS,
   addressBrowsers,
@@ -37,6 +38,14 @@ export const passwords = (): Extension => ({
   ],
   accountSections: [
     {
+      name: 'password',
+      group: 'signIn',
+      title: 'passwords.own.section',
+      summary: 'passwords.own.summary',
+      isFor: hasOwnPassword,
+      href: ({ service }) => service.url(ownPasswordPath(service)),
+    },
+    {
       name: 'email',
       group: 'signIn',
       title: 'passwords.email.title',
@@ -44,12 +53,17 @@ export const passwords = (): Extension => ({
       href: ({ service: { own, url }, work }) => (work.mail ? url(`${own}/email`) : undefined),
     },
   ],
-  clients: ownEmailClient,
+  clients: (context) => {
+    const all = [ownEmailClient(context), ownPasswordClient(context)];
+    return { find: async (id) => (await Promise.all(all.map((clients) => clients.find(id)))).find((client) => client !== undefined) };
+  },
   resources: passwordOperations,
   routes(router, context) {
     const throttle = createThrottle(context);
     forgottenRoutes(router, context, throttle);
     resetLinkRoutes(router, context, throttle);
+    ownPasswordRoutes(router, context, throttle);
+    changePasswordRoute(router, context);
     const ownPage = ownEmailPage(context);
     ownEmailRoutes(router, context, throttle, ownPage);
     emailLinkRoutes(router, context, ownPage);

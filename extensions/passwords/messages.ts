@@ -1,6 +1,21 @@
-/** Pages that state something about a link and ask for nothing. */
+/** Pages that state something about a link and ask for nothing, and texts about passwords that are refused. */
 import type { Context } from 'koa';
-import type { ExtensionContext, Look, Text, ViewPart } from '../../lib/extension-door.js';
+import type { ExtensionContext, IdpError, Look, Text, ViewPart } from '../../lib/extension-door.js';
+
+/** Texts of the rules that a password can break. */
+const problems: Readonly<Record<string, string>> = {
+  length: 'passwords.reset.short',
+  userName: 'passwords.reset.userName',
+  weak: 'passwords.reset.weak',
+  leaked: 'passwords.reset.leaked',
+  same: 'passwords.own.same',
+};
+
+/** Returns the text about the rule that a password breaks. @param length minimum characters of a password */
+export const passwordProblem = ({ details }: Pick<IdpError, 'details'>, length: number): Text => ({
+  key: problems[String(details.rule)] ?? 'passwords.reset.short',
+  values: { length: String(length) },
+});
 
 export function createMessages({ pages: { view } }: Pick<ExtensionContext, 'pages'>) {
   const message = (ctx: Context, look: Look, name: string, status: number, text: Text, more: readonly ViewPart[] = []): Promise<void> =>

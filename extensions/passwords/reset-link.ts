@@ -17,17 +17,9 @@ import {
   type Text,
   type ViewPart,
 } from '../../lib/extension-door.js';
-import { createMessages } from './messages.js';
+import { createMessages, passwordProblem } from './messages.js';
 import { type DueReset, RESET, resetBrowsers, usedLinks } from './records.js';
 import type { Throttle } from './throttle.js';
-
-/** Texts of the rules that a password can break. */
-const problems: Readonly<Record<string, string>> = {
-  length: 'passwords.reset.short',
-  userName: 'passwords.reset.userName',
-  weak: 'passwords.reset.weak',
-  leaked: 'passwords.reset.leaked',
-};
 
 const statusOf: Readonly<Partial<Record<ResetState, number>>> = { unavailable: 503, unconfirmed: 403 };
 
@@ -152,10 +144,7 @@ export function resetLinkRoutes(router: ExtensionRouter, context: ExtensionConte
       logger.info({ requestId: requestId(ctx), user: ref.id, tenant: tenant.id }, 'password reset');
       return 'used';
     } catch (error) {
-      if (IdpError.is(error, 'invalid_record')) {
-        const key = problems[String(error.details.rule)] ?? 'passwords.reset.short';
-        return ask(ctx, opened, { key, values: { length: String(passwordLength) } }, 400);
-      }
+      if (IdpError.is(error, 'invalid_record')) return ask(ctx, opened, passwordProblem(error, passwordLength), 400);
       if (IdpError.is(error, 'busy')) {
         ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
         return ask(ctx, opened, undefined, 503, 'passwords.busy');

@@ -93,6 +93,12 @@ const paths = {
    * @default '/idp'
    */
   own: withDefault('/idp', only<string>(values.checkOwnPath, true)),
+  /**
+   * Whether `/.well-known/change-password` leads to the page on which users change their password. The path exists only at an issuer without a path.
+   * @default true
+   * @see RFC 8615, W3C Well-Known URL for Changing Passwords
+   */
+  changePassword: withDefault(true, flag()),
 };
 export interface PathOptions extends RequiredOptions<typeof paths>, OptionalOptions<typeof paths> {}
 

@@ -124,6 +124,7 @@ const serviceOf = ({ options, logger, now, operations }: ExtensionContextParts):
   locales: options.locales,
   branding: options.branding,
   own: options.paths.own,
+  changePassword: options.paths.changePassword,
   url: (path) => options.issuer + path,
   now,
   logger,

@@ -264,7 +264,7 @@ describe('what comes out', () => {
       ciba: { email: false },
       assertionAudience: 'issuer',
       branding: { accentColor: '#4450b8', radius: 10, font: 'system' },
-      paths: { own: '/idp' },
+      paths: { own: '/idp', changePassword: true },
       claims: [],
       claimMapping: {},
       oid: 'linked',

@@ -13,7 +13,16 @@ const openerOf = ({ headers }: Answer) => headers.get('cross-origin-opener-polic
 const at = (path: string) => service.issuer + path;
 
 /** Pages on which people see or change something of their own. */
-const own = ['/idp/account', '/idp/ciba', '/idp/email', '/idp/factors', '/idp/factors/app', '/idp/identities', '/idp/linked-accounts'];
+const own = [
+  '/idp/account',
+  '/idp/account/password',
+  '/idp/ciba',
+  '/idp/email',
+  '/idp/factors',
+  '/idp/factors/app',
+  '/idp/identities',
+  '/idp/linked-accounts',
+];
 
 /** Everything that the browser gets on the way, redirects included. */
 async function passed(agent: Agent, answer: Answer): Promise<Answer[]> {

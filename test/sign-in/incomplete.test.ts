@@ -190,6 +190,15 @@ const subjects: Readonly<Record<string, Subject>> = {
       return { agent, pages: ['/email'], forms: [[page, { email: address }]], changed };
     },
   },
+  'the password': {
+    routes: ['GET /idp/account/password', 'POST /idp/account/password'],
+    async begin(who) {
+      const { agent, page } = await own(who, '/account/password');
+      const fields = { current: who.password, password: `another password than ${who.password}` };
+      const changed = async () => (await userOf(who))?.newPassword?.serial;
+      return { agent, pages: ['/account/password'], forms: [[page, fields]], changed };
+    },
+  },
   factors: {
     isUnchanging: true,
     routes: ['GET /idp/factors', 'POST /idp/factors', 'GET /idp/factors/app', 'POST /idp/factors/app', 'POST /idp/factors/passkey'],
@@ -356,7 +365,7 @@ const withoutPerson: readonly (readonly [reason: string, pattern: RegExp])[] = [
     /^\S+ \/idp\/interaction\/:uid(\/(method|account|accounts|create|identifier|password|organisation|cancel|restart|forgotten|connection\/account|connection\/again|connections\/:id|terms|rules))?$/,
   ],
   ['is the page of the requirement itself', /^POST \/idp\/interaction\/:uid\/factors\/(code|passkey|enrol|enrol-passkey|seen)$/],
-  ['takes the answer of a sign-in up, which is judged then: tested below', /^GET \/idp\/[a-z-]+\/return$/],
+  ['takes the answer of a sign-in up, which is judged then: tested below', /^GET \/idp\/[a-z-]+(\/[a-z-]+)?\/return$/],
   ['is of a link that was mailed: the link proves its bearer', /^\S+ \/idp\/(register|invitations|password|email|email\/stop)\/:token$/],
   ['ends an impersonation, or is a script: tested below', /^\S+ \/idp\/impersonation(\/banner\.js)?$/],
   ['begins a sign-in with another account', /^GET \/idp\/ciba\/requests\/:id\/sign-in$/],

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { ArtifactStore, DirectoryStore } from 'tenant-idp';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { withServer } from '../../servers/when.js';
-import { Agent, authorizeUrl, createPkce, signIn } from '../../support/client/agent.js';
+import { Agent, authorizeUrl, createPkce, signIn, titleOf } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
 import { authorizationOf, introspect, redeem, refresh, responseOf, userinfo } from '../../support/client/steps.js';
 import { type Instances, startInstances } from '../../support/service/instances.js';
@@ -120,6 +120,31 @@ function suite(stores: () => Promise<{ readonly artifacts: () => ArtifactStore; 
   test.each(Object.entries(cutOffs))('E3, F5: %s', async (_, cutOff) => {
     let attempts = 0;
     while (!(await cutWhileHeld(cutOff))) expect(attempts++).toBeLessThan(5);
+  });
+
+  test('F5: a user who changes the password stays signed in with this browser alone, on the node that has cached the user too', async () => {
+    const subject = await cutSubject(idpAt(here), 'own');
+    const [own, elsewhere] = await nodes.onlyAt(there, async () => [
+      await signedIn(nodes.issuer, subject),
+      await signedIn(nodes.issuer, subject),
+    ]);
+    const askedAt = (node: number, who: SignedIn, among = readers) => nodes.onlyAt(node, () => asked(among, nodes.issuer, who));
+    const live = await askedAt(there, own);
+    expect(await askedAt(there, elsewhere)).toEqual(live);
+    await other.hold();
+    await nodes.onlyAt(here, async () => {
+      const form = await own.agent.follow(await own.agent.get(`${nodes.issuer}/idp/account/password`));
+      const fields = { current: 'old', password: 'a new password that is long', others: 'yes' };
+      expect(titleOf(await own.agent.submit(form, fields))).toBe('Your password is changed');
+    });
+    for (const node of [there, here]) {
+      expect(await askedAt(node, own)).toEqual(live);
+      expect(await askedAt(node, elsewhere)).toEqual({ ...live, ...endedOf(readers) });
+      expect(await askedAt(node, elsewhere, writers)).toEqual(endedOf(writers));
+    }
+    other.goOn();
+    expect(await askedAt(there, own)).toEqual(live);
+    expect(await askedAt(there, own, writers)).toEqual({ refresh: undefined });
   });
 
   test('service specification 4.5, 4.7, 4.11, 4.2: a node that has cached the user reads nothing of the directory, and a redemption reads the user', async () => {

@@ -38,7 +38,7 @@ async function viewsOf<Pages>(
 ): Promise<View[]> {
   const shown: View[] = [];
   const context = {
-    service: { own: '/idp', url: (path: string) => `https://login.example.com${path}`, now: Date.now },
+    service: { own: '/idp', changePassword: true, url: (path: string) => `https://login.example.com${path}`, now: Date.now },
     pages: { view: async (_ctx: unknown, view: View) => void shown.push(view), brandingOf: async () => ({}) },
   };
   await Promise.all(call(create(context as unknown as ExtensionContext)));
