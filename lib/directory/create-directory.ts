@@ -8,6 +8,7 @@ import { outboxes } from '../store/records/collections.js';
 import { type DamagedRow, readablePartOf, withDamaged } from '../store/records/readable-part.js';
 import { nodeTime } from '../times/node-time.js';
 import { createAccountEvents } from './accounts/account-events.js';
+import { nothingAsked } from './accounts/asked-in-sign-in.js';
 import { createCredentials } from './accounts/credentials.js';
 import { createAccounts } from './accounts/find-accounts.js';
 import { createLinking, createLinks } from './accounts/linking.js';
@@ -18,6 +19,7 @@ import { createPrivileges } from './accounts/privileges.js';
 import { unknownCutoffs } from './accounts/recent-cutoffs.js';
 import { createRegistration } from './accounts/registration.js';
 import { createSignInCutoffs, type SignInCutoffs } from './accounts/sign-in-cutoff.js';
+import { createWaysIn } from './accounts/ways-in.js';
 import { createApiResources, createApiScopes } from './clients/api-resources.js';
 import { createAuthenticate } from './clients/authenticate.js';
 import { existingScopes } from './clients/client-scopes.js';
@@ -73,7 +75,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const { invitationParts, passwordResets, emailProofs } = createLinkServices(options, context, { ...background, ...accountServices });
   const personExports = createPersonExports(context);
   const missingReferences = createMissingReferences(context);
-  const { credentials, ownPasswords, privileges, accounts, policies, meansSources } = accountServices;
+  const { credentials, ownPasswords, privileges, accounts, policies, meansSources, waysIn } = accountServices;
   const { trials, outbox, deliveries, keyCompletion, events, eventFeed } = background;
   const shared = {
     issuer,
@@ -81,6 +83,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     pkceMethods: createPkceMethods(context),
     accounts,
     privileges,
+    waysIn,
     policies,
     idpNames: context.idpNames,
     removedUserIds: context.removedUserIds,
@@ -217,7 +220,14 @@ function createContext(
 
 /** Creates the services for accounts of all tenants. */
 function createAccountServices(
-  { logger, hasher = createPasswords(), passwordRules = {}, privileged, recentCutoffs = unknownCutoffs }: DirectoryOptions,
+  {
+    logger,
+    hasher = createPasswords(),
+    passwordRules = {},
+    privileged,
+    recentCutoffs = unknownCutoffs,
+    askedInSignIn: asked = nothingAsked,
+  }: DirectoryOptions,
   context: DirectoryContext,
   deliveries: Deliveries,
 ) {
@@ -226,9 +236,10 @@ function createAccountServices(
   const changes = createPasswordChanges(context, deliveries);
   const { change } = changes;
   const problemOf = createPasswordRules(passwordRules, logger);
-  const credentials = createCredentials(context, { accounts, passwords: hasher, problemOf, change });
+  const credentials = createCredentials(context, { accounts, passwords: hasher, problemOf, change, asked });
   const privileges = createPrivileges(context, privileged);
   const meansSources: MeansSource[] = [];
+  const means = createAccountMeans(context, { privileges, accounts, sources: meansSources });
   return {
     policies,
     accounts,
@@ -237,7 +248,8 @@ function createAccountServices(
     ownPasswords: createOwnPasswords({ context, credentials, changes }),
     privileges,
     meansSources,
-    means: createAccountMeans(context, { privileges, accounts, sources: meansSources }),
+    means,
+    waysIn: createWaysIn(context, { accounts, means, sources: [] }),
   };
 }
 

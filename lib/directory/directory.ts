@@ -11,6 +11,7 @@ import type { ProblemOfRow } from '../store/records/row-sweep.js';
 import type { Sealer } from '../store/sealer.js';
 import type { AccountEvents } from './accounts/account-events.js';
 import type { Accounts } from './accounts/accounts.js';
+import type { AskedInSignIn } from './accounts/asked-in-sign-in.js';
 import type { Credentials, TenantCredentials } from './accounts/credentials.js';
 import type { Linking } from './accounts/linking.js';
 import type { AccountMeans } from './accounts/means.js';
@@ -19,6 +20,7 @@ import type { Privileges } from './accounts/privileges.js';
 import type { RecentCutoffs } from './accounts/recent-cutoffs.js';
 import type { Registration } from './accounts/registration.js';
 import type { OnSignInCutoff } from './accounts/sign-in-cutoff.js';
+import type { WaysIn } from './accounts/ways-in.js';
 import type { ApiResources, ApiScopes } from './clients/api-resources.js';
 import type { Authenticate } from './clients/authenticate.js';
 import type { Clients } from './clients/clients.js';
@@ -65,6 +67,8 @@ export interface DirectoryOptions {
   readonly now?: () => number;
   /** The accounts whose sign-ins were cut off recently. @default unknown, so that no account is read from a cache */
   readonly recentCutoffs?: RecentCutoffs;
+  /** Requests that users made in a sign-in. @default none, so that no such request goes on */
+  readonly askedInSignIn?: AskedInSignIn;
   readonly logger: Logger;
   /** The `source` of events. */
   readonly issuer: string;
@@ -171,6 +175,8 @@ export interface Directory {
   readonly privileges: Privileges;
   /** Comparison of means to sign in with the privileges that they open. */
   readonly means: AccountMeans;
+  /** Ways to sign in of users, of which nobody removes their own last. */
+  readonly waysIn: WaysIn;
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;
   /** @internal */

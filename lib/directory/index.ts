@@ -26,6 +26,7 @@ export {
   notBeforeOf,
   subOf,
 } from './accounts/accounts.js';
+export { createAskedInSignIn, keyOfMark, newMark } from './accounts/asked-in-sign-in.js';
 export type { Credentials, PasswordAttempt, Proof, TenantCredentials } from './accounts/credentials.js';
 export type { Linking, ParentRef } from './accounts/linking.js';
 export type { SignInRef } from './accounts/means.js';

@@ -37,6 +37,7 @@ import type { SigningKeys } from './keys/keys.js';
 import { createMiddleware } from './middleware.js';
 import { createParts } from './parts.js';
 import { createRooms, type Rooms } from './rooms.js';
+import { createProofOf } from './sessions/asked-in-sign-in.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
 import { createPostedForms } from './sessions/posted-forms.js';
 import { createCurrentImpersonation, createInPerson, createSignInState, createSignInToEnd } from './sessions/signed-in.js';
@@ -151,6 +152,7 @@ function groupsOf(rooms: Rooms): Pick<Protocol, 'signIn' | 'sessions' | 'imperso
       answer: signInRequests.take,
       isSufficient: createSufficient(parts, isComplete),
       mayChange: createMayChange(parts),
+      proofOf: createProofOf(parts, provider),
       interactions,
     },
     sessions: { ...createUserSessions(parts), signOut: logout.signOut },

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { Account } from '../../directory/index.js';
+import type { Account, Proof } from '../../directory/index.js';
 import type { Interactions } from '../sign-in/interactions.js';
 import type { BrowserSignIn, SignInToEnd } from '../sign-in/logout-participant.js';
 import type { AskedElsewhere, SignedIn } from '../sign-in/requirement.js';
@@ -45,6 +45,18 @@ export interface ExtensionSignIn {
    * was linked. Pages of `createOwnPage` that need `credentialChange` call this method.
    */
   mayChange(signIn: BrowserSignIn): Promise<boolean>;
+  /**
+   * Returns the proof for something that the user asks for in this sign-in, and that happens later: at a mailed link, or after a second sign-in. Store the
+   * proof with the request, and pass it to `directory.credentials.holds` before the request is fulfilled. The proof ends with the sign-in: by a sign-out, by
+   * the end of its session, by a sign-in with another account in this browser, and by a cut-off. A session that expires ends no proof.
+   * @param asked `lifetimeSeconds`: seconds after which the proof ends in any case. `survivesSwitch`: whether a sign-in with another account in this browser
+   * does not end the proof.
+   */
+  proofOf(
+    ctx: Context,
+    signIn: BrowserSignIn,
+    asked: { readonly lifetimeSeconds: number; readonly survivesSwitch?: boolean },
+  ): Promise<Proof>;
   /** Steps of a sign-in that the browser has begun, for sign-in methods and requirements. */
   readonly interactions: Interactions;
 }

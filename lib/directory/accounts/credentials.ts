@@ -7,6 +7,7 @@ import type { Passwords } from '../credentials/passwords.js';
 import { NO_USER } from '../identifiers.js';
 import { newRecord } from '../input.js';
 import { type Account, type Accounts, credentialOwner, isUsable, MAX_CREDENTIAL_OWNERS, notBeforeOf } from './accounts.js';
+import type { AskedInSignIn } from './asked-in-sign-in.js';
 import type { ChangePassword } from './password-changes.js';
 
 /** Proof that a person is a user. The proof is valid until the credentials behind it change, or a cut-off invalidates sign-ins of its time. */
@@ -15,6 +16,8 @@ export interface Proof {
   readonly at: number;
   /** The owner of the credentials behind the proof, and the time of their last change. */
   readonly credentials: string;
+  /** Mark of what the user asked for in a sign-in. The proof ends with that sign-in. Absent for a proof that signs in. */
+  readonly askedIn?: string;
 }
 
 /** The credentials of a tenant's users, for code of the host. The admin API sets no credentials. @see service specification 4.12 */
@@ -68,7 +71,10 @@ export interface Credentials {
    * @param at time of the proof, by the time that all nodes share. @default now
    */
   proofOf(account: Account, at?: Date): Promise<Proof>;
-  /** Returns whether a stored proof still signs in to the account as it is now. */
+  /**
+   * Returns whether a stored proof still counts for the account as it is now. A proof of `signIn.proofOf` counts only while its sign-in has not
+   * ended.
+   */
   holds(account: Account, proof: Proof): Promise<boolean>;
 }
 
@@ -90,6 +96,7 @@ export interface CredentialParts {
   readonly passwords: Passwords;
   readonly problemOf: FindPasswordProblem;
   readonly change: ChangePassword;
+  readonly asked: AskedInSignIn;
 }
 
 interface Scope extends CredentialParts {
@@ -104,7 +111,8 @@ export function createCredentials({ collections: { credentials }, now }: Directo
     proofOf: (account, at) => proofOf(scope, account, at),
     async holds(account, proof) {
       const current = await proofOf(scope, account, new Date(proof.at));
-      return isUsable(account) && current.at === proof.at && current.credentials === proof.credentials;
+      const isCurrent = isUsable(account) && current.at === proof.at && current.credentials === proof.credentials;
+      return isCurrent && (proof.askedIn === undefined || parts.asked.goesOn(proof.askedIn));
     },
     forTenant: (tid) => ({ setPassword: (userId, password) => setPassword(scope, tid, userId, password) }),
     problemOf,

@@ -55,7 +55,7 @@ export interface Users {
    */
   acknowledgeIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
   /** Removes an identity and ends every sign-in of the user. An update that leaves out an identity does the same. @throws IdpError `not_found`. */
-  removeIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
+  removeIdentity(userId: string, identity: ExternalIdentity, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /** Replaces the user's groups. @throws IdpError `not_found`, `group_unknown`, `group_refs_mixed`; nothing is written then. */
   setGroups(userId: string, refs: GroupRefs, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /** Adds the user to these groups, in addition to the user's other groups. @throws as {@link setGroups}. */
@@ -123,7 +123,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
     update: (userId, patch, check) => update(scope, userId, patch, check),
     addIdentity: (userId, identity) => addIdentity(scope, userId, identity),
     acknowledgeIdentity: (userId, identity) => acknowledgeIdentity(scope, userId, identity),
-    removeIdentity: (userId, identity) => removeIdentity(scope, userId, identity),
+    removeIdentity: (userId, identity, check) => removeIdentity(scope, userId, identity, check),
     setGroups: (userId, refs, check) => regroup(scope, userId, refs, (_, given) => given, check),
     addGroups: (userId, refs, check) => regroup(scope, userId, refs, (current, given) => [...new Set([...current, ...given])], check),
     removeGroups: (userId, refs, check) =>
@@ -262,12 +262,19 @@ function acknowledgeIdentity(scope: Scope, userId: string, identity: ExternalIde
   );
 }
 
-const removeIdentity = (scope: Scope, userId: string, identity: ExternalIdentity): Promise<PersonWithUser> =>
+const removeIdentity = (
+  scope: Scope,
+  userId: string,
+  identity: ExternalIdentity,
+  check: CheckCurrent<PersonWithUser> | undefined,
+): Promise<PersonWithUser> =>
   scope.context.withCutoff({ oid: userId }, (nextNotBefore) =>
     change(
       scope,
       userId,
-      ({ user }) => {
+      (row) => {
+        check?.(row);
+        const { user } = row;
         const key = externalIdentityKey(identity);
         const others = user.externalIdentities.filter((one) => externalIdentityKey(one) !== key);
         return others.length === user.externalIdentities.length

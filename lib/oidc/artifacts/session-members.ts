@@ -35,6 +35,13 @@ interface SignInMembers {
   provenAt?: Readonly<Record<string, number>>;
 }
 
+/** Something that a user asked for in the sign-in of the session, and that ends with the sign-in. */
+export interface AskedHere {
+  readonly mark: string;
+  /** Whether the request outlives a sign-in with another account in this browser. */
+  readonly survivesSwitch?: true;
+}
+
 /** The impersonator's session, which is set aside, and the browser in which it may continue. */
 export interface Aside {
   readonly uid: string;
@@ -45,6 +52,8 @@ export interface SessionExtras extends SignInMembers {
   /** Stays after the sign-in, because it takes the sign-in's place. */
   aside?: Aside;
   grants?: readonly SessionGrant[];
+  /** The newest last. A second sign-in of the same account keeps them. */
+  asked?: readonly AskedHere[];
 }
 
 // A record, so that the compiler finds a member that is missing here.
@@ -68,4 +77,4 @@ const ofSignIn: Readonly<Record<keyof SignInMembers, true>> = {
 
 export const signInMembers = Object.keys(ofSignIn) as readonly (keyof SignInMembers)[];
 
-export const sessionMembers: readonly (keyof SessionExtras)[] = [...signInMembers, 'aside', 'grants'];
+export const sessionMembers: readonly (keyof SessionExtras)[] = [...signInMembers, 'aside', 'grants', 'asked'];

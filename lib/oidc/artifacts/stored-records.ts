@@ -36,6 +36,7 @@ const checks: Readonly<Record<string, Check>> = {
     idp: optional(text),
     aside: optional(members({ uid: text })),
     authorizations: optional((value) => isMembers(value) && Object.values(value).every(isMembers)),
+    asked: optional(listOf(members({ mark: text }))),
     grants: optional(listOf(members({ clientId: text, grantId: text, accountId: text, sid: text, exp: instant }))),
   }),
   Grant: members({

@@ -51,7 +51,7 @@ export function createAccountSwitch(
     }
     if (isTakenOver) return;
     const notices = new LogoutNotices(parts);
-    await endWithAside(artifacts, uid, (before, key) => notices.enqueue(before, key));
+    await endWithAside(artifacts, uid, (before, key) => notices.enqueue(before, key), true);
     browserState.clear(ctx);
     notices.release();
   };

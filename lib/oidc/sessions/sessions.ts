@@ -5,13 +5,15 @@
  * administrators. `impersonations` handles impersonations. Cookies, and the secret that distinguishes browsers, are in this folder too.
  */
 import type { Session } from 'oidc-provider';
-import type { ArtifactKey, ArtifactStore, Remove } from '../../store/artifact-store.js';
+import { keyOfMark } from '../../directory/index.js';
+import type { ArtifactKey, ArtifactStore, Put, Remove } from '../../store/artifact-store.js';
 import { epochSeconds } from '../../times/epoch-seconds.js';
+import { nodeTime } from '../../times/node-time.js';
 import type { OurSession } from '../accounts/login-context.js';
 import { sessionEnd } from '../accounts/session-end.js';
 import { keyOf } from '../artifacts/ids.js';
 import { isOfEndedSession } from '../artifacts/lost-writes.js';
-import { type Aside, signInMembers } from '../artifacts/session-members.js';
+import { type Aside, type AskedHere, signInMembers } from '../artifacts/session-members.js';
 import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
 import { textOf } from '../artifacts/short-form.js';
 import { readStored } from '../artifacts/stored-records.js';
@@ -43,6 +45,8 @@ type Announce = (before: SessionPayload, key: ArtifactKey) => Promise<void>;
 
 /** Writes and steps that belong to the change of a session. */
 interface WithChange {
+  /** Returns further records of the same slot for the same commit. */
+  readonly adding?: () => readonly Put[];
   /** Returns further removals for the same commit, from the record before the change. */
   readonly removing?: (before: SessionPayload) => readonly Remove[];
   /** Runs before the commit, and again if a concurrent request was faster. */
@@ -60,7 +64,7 @@ export async function changeSession(
   artifacts: ArtifactStore,
   key: ArtifactKey | undefined,
   change: (session: SessionPayload) => SessionPayload | undefined,
-  { removing, announce, keptUntil = 0 }: WithChange = {},
+  { adding, removing, announce, keptUntil = 0 }: WithChange = {},
 ): Promise<SessionPayload | undefined> {
   if (!key) return undefined;
   for (;;) {
@@ -80,7 +84,7 @@ export async function changeSession(
       ...(after.accountId ? { account: after.accountId } : {}),
       if: { version },
     } as const;
-    const { ok } = await artifacts.commit([put, ...(removing?.(before) ?? [])]);
+    const { ok } = await artifacts.commit([put, ...(adding?.() ?? []), ...(removing?.(before) ?? [])]);
     if (ok) return before;
   }
 }
@@ -90,8 +94,9 @@ export const isSameSignIn = (now: SessionPayload, found: Pick<OurSession, 'accou
   now.accountId === found.accountId && now.loginTs === found.loginTs;
 
 /**
- * Ends the sign-in of a session and all its grants. Grants that concurrent requests add are ended as well, or not written.
+ * Ends the sign-in of a session, all its grants, and what the user asked for in it. Grants that concurrent requests add are ended as well, or not written.
  * @param applies whether the current session is the session to end.
+ * @param isSwitch whether another account signs in to the session, so that requests which survive this stay.
  * @returns the session before its end; undefined if there is no session to end.
  */
 export const endSignIn = (
@@ -99,9 +104,13 @@ export const endSignIn = (
   key: ArtifactKey | undefined,
   announce: Announce,
   applies: (session: SessionPayload) => boolean = () => true,
+  isSwitch = false,
 ): Promise<SessionPayload | undefined> =>
-  changeSession(artifacts, key, (session) => (applies(session) ? signedOut(session) : undefined), {
-    removing: ({ grants = [] }) => removalsOf(grants),
+  changeSession(artifacts, key, (session) => (applies(session) ? signedOut(session, isSwitch) : undefined), {
+    removing: (session) => [
+      ...removalsOf(session.grants ?? []),
+      ...removalsOfAsked(askedIn(session).filter((one) => !isSwitch || !one.survivesSwitch)),
+    ],
     announce,
   });
 
@@ -112,14 +121,28 @@ export const removalsOf = (grants: readonly SessionGrant[]): readonly Remove[] =
     return key ? [{ op: 'remove', key, until: exp * 1000 }] : [];
   });
 
+/** Returns what the user asked for in the sign-in of the session, the newest last. */
+export const askedIn = ({ asked }: SessionPayload): readonly AskedHere[] => (asked as readonly AskedHere[] | undefined) ?? [];
+
+/** Milliseconds for which a mark that was removed stays removed. No mark is put twice, so that the time only has to outlast a slow write. */
+const MARK_REMOVED_MS = 60_000;
+
+/** Returns the writes that end requests. */
+export const removalsOfAsked = (asked: readonly AskedHere[]): readonly Remove[] =>
+  asked.flatMap(({ mark }) => {
+    const key = keyOfMark(mark);
+    return key ? [{ op: 'remove', key, until: nodeTime() + MARK_REMOVED_MS }] : [];
+  });
+
 /** Ends a session by {@link endSignIn}, and then the session that was set aside for it. @returns the sessions that ended, before their end */
 export async function endWithAside(
   artifacts: ArtifactStore,
   uid: string,
   announce: Announce,
+  isSwitch = false,
 ): Promise<readonly { readonly before: SessionPayload; readonly key: ArtifactKey }[]> {
   const key = keyOf('Session', uid);
-  const before = await endSignIn(artifacts, key, announce);
+  const before = await endSignIn(artifacts, key, announce, undefined, isSwitch);
   if (!before || !key) return [];
   const { aside } = before as { readonly aside?: Aside };
   if (!aside) return [{ before, key }];
@@ -129,7 +152,9 @@ export async function endWithAside(
 }
 
 /** Returns the session without its sign-in. The session that was set aside stays, because it replaces the ended session. */
-function signedOut({ accountId: _, loginTs, amr, acr, authorizations, grants, ...rest }: SessionPayload): SessionPayload {
+function signedOut(session: SessionPayload, isSwitch: boolean): SessionPayload {
+  const { accountId: _, loginTs, amr, acr, authorizations, grants, asked: __, ...rest } = session;
   for (const member of signInMembers) delete rest[member];
-  return rest;
+  const left = isSwitch ? askedIn(session).filter(({ survivesSwitch }) => survivesSwitch) : [];
+  return left.length > 0 ? { ...rest, asked: left } : rest;
 }

@@ -2,6 +2,7 @@
 import { identityScopes } from '../../claims/declarations.js';
 import { clientRulesOf } from '../../contract/assembly/contributions.js';
 import {
+  createAskedInSignIn,
   createDirectory,
   createPasswords,
   createRecentCutoffs,
@@ -40,6 +41,7 @@ export function openDirectory(settings: Settings, stores: OpenStores): OpenDirec
     passwordRules: options.passwords,
     now,
     recentCutoffs: createRecentCutoffs(artifacts),
+    askedInSignIn: createAskedInSignIn(artifacts),
     lease,
     logger,
     issuer: options.issuer,

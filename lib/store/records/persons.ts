@@ -91,8 +91,8 @@ export interface PasswordReset extends Shape<typeof passwordReset> {}
 const emailProof = Type.Object({
   ...mailedLink,
   address: Type.String(),
-  /** Proof of the sign-in that requested the address, if there was one. The mailed link is invalid after that sign-in is revoked. */
-  askedWith: Type.Optional(Type.Object({ at: Type.Integer(), credentials: Type.String() })),
+  /** Proof of the sign-in that requested the address, if there was one. The mailed link is invalid after that sign-in has ended. */
+  askedWith: Type.Optional(Type.Object({ at: Type.Integer(), credentials: Type.String(), askedIn: Type.Optional(Type.String()) })),
   /** The address that was proven when another address was requested. The proven address gets a notice with a mailed link that stops the change. */
   former: Type.Optional(Type.String()),
   /** Instant at which the mailed link in the notice stopped the change. */
@@ -157,6 +157,8 @@ const user = Type.Object({
   parentVouchedBy: vouchedBy(),
   /** Vouchers of credentials. A credential without a voucher counts. */
   credentialVouchers: Type.Optional(Type.Array(typed<CredentialVoucher>(credentialVoucher))),
+  /** Ways to sign in that are being removed, and do not count as ways any more. */
+  leavingWays: Type.Optional(Type.Array(typed<CredentialRef>(credentialRefForm))),
   /** Whether {@link childUserIds} has any. */
   isParent: Type.Boolean(),
   /**
