@@ -13,6 +13,7 @@ import {
   mayLinkAccounts,
   type OpenedInvitation,
   present,
+  RECENT_SIGN_IN_SECONDS,
   redirectByGet,
 } from '../../lib/extension-door.js';
 import { type AdmissionParts, type Admitted, createAdmissions } from './admission.js';
@@ -79,7 +80,14 @@ async function personalIn(
   // A sign-in by a credential that an account link replaced does not prove the account that becomes the parent account of the invited account.
   const isOwners = here?.owner === (here?.account.person.user.parentUserId ?? here?.oid);
   const isSince = here !== undefined && isPersonal && isOwners && here.authTime >= Math.floor(admittedAt / 1000);
-  if (isSince && (await admissions.isProofCurrent(here))) return here;
+  if (isSince && (await admissions.isProofCurrent(here))) {
+    // An account link takes a recent sign-in, with the second factor of a user who has one.
+    const isProven = await context.signIn.mayChange(here);
+    if (isProven && context.service.now() / 1000 - here.authTime <= RECENT_SIGN_IN_SECONDS) return here;
+    const again = { prompt: undefined, maxAge: RECENT_SIGN_IN_SECONDS };
+    await admissions.signInToPersonal(ctx, opened, isProven ? again : { ...again, acrValues: `mfa tenant:${here.account.tenant.id}` });
+    return undefined;
+  }
   // An incomplete sign-in continues at its next step, for example at the second factor. If the proof has ended, the user signs in again.
   await (here && !isSince ? pages.lost(ctx) : admissions.signInToPersonal(ctx, opened, here ? {} : { prompt: undefined }));
   return undefined;

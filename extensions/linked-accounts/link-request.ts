@@ -30,7 +30,7 @@ export function createLinkRequests({
   records: { artifact },
   http: { csrf },
   directory,
-  signIn: { isSufficient, mayChange },
+  signIn: { isSufficient, mayChange, proofOf },
   service: { now },
 }: ExtensionContext) {
   /** Returns the id of the record, which no other browser can find out. */
@@ -50,7 +50,8 @@ export function createLinkRequests({
     /** Starts an account link. Returns the id of the started account link. In another browser, the id is useless. */
     async start(ctx: Context, { account, ...signIn }: BrowserSignIn): Promise<string> {
       const id = randomUUID();
-      const proof = await directory.credentials.proofOf(account, new Date(signIn.authTime * 1000));
+      // The second sign-in of the account link may replace this sign-in in the browser. Any other end of this sign-in ends the account link.
+      const proof = await proofOf(ctx, { ...signIn, account }, { lifetimeSeconds: linkRequestKind.lifetimeSeconds, survivesSwitch: true });
       await artifact(linkRequestKind).put(ticket(ctx, id), { signIn, proof, startedAt: Math.floor(now() / 1000) } satisfies LinkRequest);
       return id;
     },

@@ -38,12 +38,10 @@ export function emailLinkRoutes(router: ExtensionRouter, context: ExtensionConte
   const pathOf = (ctx: Context): string => `${own}/email/${String(ctx.params.token)}`;
   const lookOf = ({ tenant, clientId }: OpenedEmailProof) => brandingOf(tenant.id, clientId);
 
-  /** Returns whether the browser acts for the account: it requested the proof, or the user of the account is signed in. */
-  const isTheirs = async (
-    ctx: Context,
-    { requestId: changeId, ref }: OpenedEmailProof,
-    here: BrowserSignIn | undefined,
-  ): Promise<boolean> => (here?.oid === ref.id && !here.act) || (await askedHere.read(ctx, changeId)) !== undefined;
+  const isOfUser = ({ ref }: OpenedEmailProof, here: BrowserSignIn | undefined): boolean => here?.oid === ref.id && here.act === undefined;
+  /** Returns whether the proof was requested in this browser. The request was made in a sign-in that could change the address, and that has not ended. */
+  const wasAskedHere = async (ctx: Context, { requestId: changeId }: OpenedEmailProof): Promise<boolean> =>
+    (await askedHere.read(ctx, changeId)) !== undefined;
 
   router.linkPages<OpenedEmailProof>({
     path: `${own}/email/:token`,
@@ -56,28 +54,31 @@ export function emailLinkRoutes(router: ExtensionRouter, context: ExtensionConte
     async ask(ctx, opened) {
       const values = valuesOf(opened);
       const here = await signIn.current(ctx);
-      const parts: readonly ViewPart[] = (await isTheirs(ctx, opened, here))
-        ? [
-            { part: 'text', text: { key: 'passwords.proof.text', values } },
-            { part: 'button', text: 'passwords.proof.submit' },
-          ]
-        : [
-            { part: 'text', text: { key: 'passwords.proof.signInText', values } },
-            ...(here ? [{ part: 'text', text: 'passwords.proof.other' } as const] : []),
-            { part: 'button', text: 'passwords.proof.signIn' },
-          ];
+      const parts: readonly ViewPart[] =
+        isOfUser(opened, here) || (await wasAskedHere(ctx, opened))
+          ? [
+              { part: 'text', text: { key: 'passwords.proof.text', values } },
+              { part: 'button', text: 'passwords.proof.submit' },
+            ]
+          : [
+              { part: 'text', text: { key: 'passwords.proof.signInText', values } },
+              ...(here ? [{ part: 'text', text: 'passwords.proof.other' } as const] : []),
+              { part: 'button', text: 'passwords.proof.signIn' },
+            ];
       const form = { action: url(pathOf(ctx)), subject: subjectOf(opened.ref) };
       await view(ctx, { ...(await lookOf(opened)), title: 'passwords.proof.title', form, parts });
     },
     async take(ctx, opened) {
       const { ref, tenant } = opened;
       const here = await signIn.current(ctx);
-      if (!(await isTheirs(ctx, opened, here))) {
+      const user = isOfUser(opened, here) ? here : undefined;
+      if (!(user && (await ownPage.mayChange(user))) && !(await wasAskedHere(ctx, opened))) {
+        if (user) return ownPage.signIn(ctx, pathOf(ctx), user);
         const ask = { acrValues: `tenant:${tenant.id}`, ...(here && { prompt: 'select_account' as const }) };
         return ownPage.signIn(ctx, pathOf(ctx), undefined, ask);
       }
       try {
-        await emailProofs.accept(ref, here?.oid === ref.id ? await directory.means.ofSignIn(here, here.account) : undefined);
+        await emailProofs.accept(ref, user && (await directory.means.ofSignIn(user, user.account)));
       } catch (error) {
         if (IdpError.is(error, 'proof_over')) return 'over';
         throw error;

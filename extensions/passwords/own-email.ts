@@ -129,7 +129,9 @@ async function enqueue(ctx: Context, context: ExtensionContext, here: BrowserSig
     { uiLocales: chosenLanguage(ctx, context), acceptLanguage: ctx.get('accept-language') },
     context.service.locales,
   );
-  const askedWith = await directory.credentials.proofOf(here.account, new Date(here.authTime * 1000));
+  // The link is mailed later than this request by at most the time for which the requested address waits.
+  const lifetimeSeconds = wantedAddresses.lifetimeSeconds + lifetimes.emailProof;
+  const askedWith = await context.signIn.proofOf(ctx, here, { lifetimeSeconds });
   const vouchedBy = await directory.means.ofSignIn(here, here.account);
   await artifact(wantedAddresses).put(id, {
     oid: here.oid,

@@ -66,6 +66,61 @@ describe('T3-MAIL-PROOFBROWSER a proof counts in the browser that asked, and els
     expect(await emailOf(oid)).toBe(next);
   });
 
+  test('a change ends with the sign-in that asked for it, in that browser and in another', async () => {
+    const ends: Record<string, (agent: Agent, oid: string) => Promise<unknown>> = {
+      'a sign-out': async (agent) =>
+        agent.follow(await agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' })),
+      'an ended session': async (_, oid) => {
+        const user = { tid: acme, userId: oid };
+        for (const { id } of await service.idp.sessions.list(user)) await service.idp.sessions.end(user, id);
+      },
+      'another account': async (agent) => {
+        const other = await person();
+        await signIn(agent, authorizeUrl(service.issuer, { ...pkce, prompt: 'login' }), other.email, 'old');
+      },
+    };
+    for (const [name, end] of Object.entries(ends)) {
+      const { email, oid, next } = await person();
+      const agent = new Agent();
+      await ask(agent, email, next);
+      const link = await proofTo(next);
+      const page = await agent.get(link);
+      await end(agent, oid);
+      expect([name, titleOf(await agent.get(link)), titleOf(await new Agent().get(link))]).toEqual([
+        name,
+        'This change was stopped',
+        'This change was stopped',
+      ]);
+      await agent.submit(page, {});
+      expect([name, await emailOf(oid)]).toEqual([name, email]);
+    }
+  });
+
+  test('a session that expires, and a second sign-in with the same account, end no change', async () => {
+    const { email, oid, next } = await person();
+    const agent = new Agent();
+    await ask(agent, email, next);
+    const link = await proofTo(next);
+    await signIn(agent, authorizeUrl(service.issuer, { ...pkce, prompt: 'login' }), email, 'old');
+    passTime(80_000);
+    expect(titleOf(await press(agent, link))).toBe('Your address is confirmed');
+    expect(await emailOf(oid)).toBe(next);
+  });
+
+  test('in another browser, a sign-in of more than ten minutes is repeated', async () => {
+    const { email, oid, next } = await person();
+    await ask(new Agent(), email, next);
+    const link = await proofTo(next);
+    const agent = new Agent();
+    await signIn(agent, authorizeUrl(service.issuer, pkce), email, 'old');
+    passTime(700);
+    const again = await press(agent, link);
+    expect([again.url.includes('/interaction/'), await emailOf(oid)]).toEqual([true, email]);
+    const back = await agent.follow(await agent.submit(again, { password: 'old' }));
+    await agent.follow(await agent.submit(back, {}));
+    expect(await emailOf(oid)).toBe(next);
+  });
+
   test('the owner of a mailbox who presses the button of a stranger gives away nothing', async () => {
     const { email, oid, next } = await person();
     await ask(new Agent(), email, next);
