@@ -21,9 +21,8 @@ import { codesScript } from './codes-script.js';
 import { codesParts, Enrolment, type Outcome, type Setup } from './enrolment.js';
 import type { FactorSet } from './factor-rows.js';
 import { passkeyScript } from './passkeys/script.js';
-import { PASSKEY } from './passkeys/sign-in.js';
 import type { Webauthn } from './passkeys/webauthn.js';
-import { type FactorRow, signInName } from './records.js';
+import { type FactorRow, PASSKEY, signInName } from './records.js';
 import { signOutOf } from './sign-out.js';
 import type { UserFactors } from './user-factors.js';
 
@@ -148,10 +147,16 @@ export class FactorsPage {
     return redirectByGet(ctx, this.#urlOf());
   };
 
-  /** Removes the factor, and ends every sign-in that may rest on it. The browser of the request signs in again by the proof that its user just gave. */
-  async #remove(ctx: Context, { signedIn: { oid, amr, idp }, setup: { owner, added } }: Visit, id: string): Promise<void> {
+  /**
+   * Removes the factor, unless it is the last way to sign in, and ends every sign-in that may rest on it. The browser of the request signs in again by the
+   * proof that its user just gave.
+   */
+  async #remove(ctx: Context, visit: Visit, id: string): Promise<void> {
     const { directory } = this.#context;
-    await this.#userFactors.remove(owner, id, added.by);
+    const { oid, amr, idp } = visit.signedIn;
+    const { owner, added } = visit.setup;
+    if (!(await this.#userFactors.removeOwn(owner, id, added.by)))
+      return this.#showList(ctx, visit, { text: 'factors.own.last', status: 409 });
     await signOutOf(this.#context, owner, added.by);
     const account = await directory.accounts.findByOid(oid);
     if (!account) throw new IdpError('not_found');

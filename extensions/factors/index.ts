@@ -40,6 +40,10 @@ export function factors(): Extension {
       factorsPage.routes(router);
     },
     requirements: (context) => [partsOf(context).secondFactor.requirement],
+    start(context) {
+      const { userFactors, passkeySignIn } = partsOf(context);
+      if (passkeySignIn) context.directory.waysIn.addSource((account) => userFactors.waysOf(account));
+    },
     signInMethods: (context) => {
       const { passkeySignIn } = partsOf(context);
       return passkeySignIn ? [passkeySignIn.method] : [];

@@ -49,6 +49,9 @@ export type Factor = Static<typeof Factor>;
 export type FactorRow = ExtensionRow<Factor>;
 export type FactorKind = Factor['kind'];
 
+/** Name of passkeys as a sign-in method. */
+export const PASSKEY = 'passkey';
+
 /** Removes rows, also malformed rows. */
 async function removeAll(rows: ExtensionRows<Factor>, { rows: found, unreadable }: FoundRows<Factor>): Promise<void> {
   for (const id of [...found.map((row) => row.id), ...unreadable]) await rows.remove(id).catch(IdpError.unless('not_found'));

@@ -6,16 +6,18 @@ import {
   type Attribution,
   type Awaitable,
   type BrowserSignIn,
+  type CredentialRef,
   cleanCode,
   type ExtensionContext,
   IdpError,
   present,
+  RECENT_SIGN_IN_SECONDS,
   type Seal,
   type SignedIn,
   type Voucher,
 } from '../../lib/extension-door.js';
 import { FactorRows, type FactorSet, fits, idOf, lastUse, refOf } from './factor-rows.js';
-import { type Factor, type FactorRow, signInName, slotOf } from './records.js';
+import { type Factor, type FactorRow, PASSKEY, signInName, slotOf } from './records.js';
 import { createRecoveryCodes, type RecoveryCodes } from './recovery-codes.js';
 import { stepOf } from './totp.js';
 
@@ -81,11 +83,16 @@ export class UserFactors {
     return this.#rows.problems();
   }
 
-  /** Returns whether a sign-in proved a factor, or added all factors of the user. Other sign-ins may not change the ways to sign in. */
+  /**
+   * Returns whether a sign-in proved a factor of the user, if the user has one. Setting up a factor proves the factor, to the sign-in that set it up and for ten
+   * minutes. Other sign-ins may not change the ways to sign in.
+   */
   isProvenIn({ all, unreadable }: FactorSet, { amr, session, authTime }: Pick<BrowserSignIn, 'amr' | 'session' | 'authTime'>): boolean {
-    const isByItself =
-      unreadable.length === 0 && all.every(({ kind, addedIn }) => kind === 'recovery' || addedIn === signInName(session, authTime));
-    return amr.includes('mfa') || isByItself;
+    if (amr.includes('mfa')) return true;
+    const earliest = this.#context.service.now() - RECENT_SIGN_IN_SECONDS * 1000;
+    const isProven = ({ kind, addedIn, createdAt }: FactorRow): boolean =>
+      kind === 'recovery' || (addedIn === signInName(session, authTime) && Date.parse(createdAt) >= earliest);
+    return unreadable.length === 0 && all.every(isProven);
   }
 
   /** Returns the account whose credential made the sign-in; undefined if that account cannot be read. */
@@ -227,6 +234,18 @@ export class UserFactors {
     const isLast = all.every((each) => each === row || each.kind === 'recovery') && unreadable.every((each) => each === id);
     for (const removed of [row ?? { id }, ...(isLast ? all.filter((each) => each !== row) : [])])
       await this.#rows.remove(owner, removed, by);
+  }
+
+  /** Returns the passkeys that sign in to the account by themselves, as ways to sign in. */
+  async waysOf(account: Account): Promise<readonly CredentialRef[]> {
+    const { methods } = account.tenant.signIn ?? {};
+    if (methods !== undefined && !methods.includes(PASSKEY)) return [];
+    return (await this.load(account)).passkeys.map(({ id }) => refOf(id));
+  }
+
+  /** Removes a factor as its user does, unless it is the user's last way to sign in. Then returns false. @throws IdpError `not_found`. */
+  removeOwn(owner: Account, id: string, by: Attribution): Promise<boolean> {
+    return this.#context.directory.waysIn.removeRow(owner, refOf(id), () => this.remove(owner, id, by));
   }
 
   /** Removes all factors of a user. */

@@ -13,13 +13,10 @@ import {
   type SignInMethod,
   type View,
 } from '../../../lib/extension-door.js';
-import { passkeyChoices } from '../records.js';
+import { PASSKEY, passkeyChoices } from '../records.js';
 import type { UserFactors } from '../user-factors.js';
 import { passkeyScript } from './script.js';
 import { readAnswer, type Webauthn } from './webauthn.js';
-
-/** Name of the sign-in method. */
-export const PASSKEY = 'passkey';
 
 interface Choosing {
   readonly owner: string;

@@ -66,6 +66,7 @@ export const fi = {
   'factors.own.addPasskey': 'Lisää avainkoodi',
   'factors.own.newCodes': 'Tee uudet palautuskoodit',
   'factors.own.remove': 'Poista',
+  'factors.own.last': 'Tämä on ainoa tapasi kirjautua. Lisää toinen tapa ennen kuin poistat tämän.',
   'factors.own.back': 'Takaisin',
   'factors.kind.totp': 'Todennussovellus',
   'factors.kind.passkey': 'Avainkoodi',

@@ -65,6 +65,7 @@ export const nb = {
   'factors.own.addPasskey': 'Legg til en passnøkkel',
   'factors.own.newCodes': 'Lag nye gjenopprettingskoder',
   'factors.own.remove': 'Fjern',
+  'factors.own.last': 'Dette er din eneste måte å logge inn på. Legg til en annen før du fjerner den.',
   'factors.own.back': 'Tilbake',
   'factors.kind.totp': 'Autentiseringsapp',
   'factors.kind.passkey': 'Passnøkkel',

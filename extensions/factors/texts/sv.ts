@@ -65,6 +65,7 @@ export const sv = {
   'factors.own.addPasskey': 'Lägg till en nyckel',
   'factors.own.newCodes': 'Skapa nya återställningskoder',
   'factors.own.remove': 'Ta bort',
+  'factors.own.last': 'Det här är ditt enda sätt att logga in. Lägg till ett annat innan du tar bort det.',
   'factors.own.back': 'Tillbaka',
   'factors.kind.totp': 'Autentiseringsapp',
   'factors.kind.passkey': 'Nyckel',
