@@ -44,6 +44,8 @@ export const subjects = {
   unlink: (child: Account): string => `linked-accounts unlink ${idOf(child)}`,
 };
 
+const refusalOf = (reason: Refusal | 'onlyWay'): Text => (reason === 'onlyWay' ? 'linked.onlyWay.title' : 'linked.refused.title');
+
 export type Notice = 'linked' | 'unlinked';
 
 export function createPages({ service: { url, own }, pages: { view } }: ExtensionContext) {
@@ -100,8 +102,8 @@ export function createPages({ service: { url, own }, pages: { view } }: Extensio
         ],
       }),
 
-    refused: (ctx: Context, other: Account, reason: Refusal): Promise<void> =>
-      view(ctx, message('linked.refused.title', { key: `linked.refused.${reason}`, values: about(other) }, 409)),
+    refused: (ctx: Context, other: Account, reason: Refusal | 'onlyWay'): Promise<void> =>
+      view(ctx, message(refusalOf(reason), { key: `linked.refused.${reason}`, values: about(other) }, 409)),
 
     unlink: (ctx: Context, here: Account, child: Account): Promise<void> =>
       view(ctx, {

@@ -199,9 +199,12 @@ function unlinkRoutes(router: ExtensionRouter, { context, path, base, pages, own
     subject: ({ child }) => subjects.unlink(child),
     again: pages.lost,
     async take(ctx, { here, child }) {
-      const asPerson = directory.as(attributionOf(here, requestId(ctx)));
+      const { linking } = directory.as(attributionOf(here, requestId(ctx))).forTenant(child.tenant.id);
       const { parentUserId = '' } = child.person.user;
-      await asPerson.forTenant(child.tenant.id).linking.unlink(idOf(child), parentUserId).catch(IdpError.unless('not_linked'));
+      const isEnded = await directory.waysIn.remove(child, 'parent', (check) =>
+        linking.unlink(idOf(child), parentUserId, check).catch(IdpError.unless('not_linked')),
+      );
+      if (!isEnded) return pages.refused(ctx, child, 'onlyWay');
       logger.info({ requestId: requestId(ctx), child: idOf(child), parent: parentUserId }, 'a user ended an account link');
       redirectByGet(ctx, `${base}?done=unlinked`);
     },

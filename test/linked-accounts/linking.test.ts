@@ -146,6 +146,56 @@ describe('accounts are linked by who proves both', () => {
     expect((await userOf(other))?.parentUserId).toBeUndefined();
   });
 
+  const signOut = async (agent: Agent) =>
+    agent.follow(await agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' }));
+  const endSessions = async ({ tid, oid }: Made) => {
+    const user = { tid, userId: oid };
+    for (const { id } of await service.idp.sessions.list(user)) await service.idp.sessions.end(user, id);
+  };
+
+  test('a link ends with its sign-ins: after a sign-out or an ended session, nobody finishes it in this browser', async () => {
+    for (const end of [signOut, (_: Agent, other: Made) => endSessions(other)]) {
+      const [one, other] = [await made('Acme'), await made('Globex')];
+      const agent = new Agent();
+      const confirm = await begin(agent, one, other);
+      expect(titleOf(confirm)).toBe('Link these accounts?');
+      await end(agent, other);
+      expect(titleOf(await open(agent, other))).toBe('Linked accounts');
+      expect(titleOf(await agent.get(confirm.url))).toBe('Begin again');
+      expect((await agent.post(formOf(confirm).action, { ...formOf(confirm).fields, parent: one.oid })).status).toBe(400);
+      expect((await userOf(other))?.parentUserId).toBeUndefined();
+    }
+  });
+
+  test('a link ends with the sign-in that began it, also before the other account signs in', async () => {
+    for (const end of [signOut, (_: Agent, one: Made) => endSessions(one)]) {
+      const [one, other] = [await made('Acme'), await made('Globex')];
+      const agent = new Agent();
+      const asked = await agent.follow(await agent.submit(await open(agent, one), { step: 'link' }));
+      await end(agent, one);
+      const page = await prove(agent, asked, other).catch(() => undefined);
+      expect(page && titleOf(page)).not.toBe('Link these accounts?');
+      expect((await userOf(other))?.parentUserId).toBeUndefined();
+    }
+  });
+
+  test('an account without a way of its own to sign in keeps its link', async () => {
+    const [child, parent] = [await made('Globex'), await made('Acme')];
+    await service.idp.tenant(child.tid).linking.link(child.oid, { tid: parent.tid, userId: parent.oid });
+    await service.idp.directory.credentials.forget(child.oid);
+    const agent = new Agent();
+    const asked = await agent.follow(await agent.submit(await open(agent, parent), { unlink: child.oid }));
+    const refused = await agent.submit(asked, {});
+    expect([refused.status, titleOf(refused)]).toEqual([409, 'This link cannot be ended now']);
+    expect((await userOf(child))?.parentUserId).toBe(parent.oid);
+    await service.idp.directory.credentials.seedPassword(child.oid, child.password);
+    // The same form within a minute gets the same answer, so that another browser ends the link.
+    const later = new Agent();
+    const page = await later.follow(await later.submit(await open(later, parent), { unlink: child.oid }));
+    await later.follow(await later.submit(page, {}));
+    expect((await userOf(child))?.parentUserId).toBeUndefined();
+  });
+
   test('G1: a form without its token, or with that of another page, links and ends nothing', async () => {
     const [one, other] = [await made('Acme'), await made('Globex')];
     const agent = new Agent();

@@ -24,6 +24,9 @@ export const da: Record<keyof typeof en, string> = {
   'linked.refused.families': 'Begge er kædet sammen med andre konti. Ophæv først forbindelserne for en af dem.',
   'linked.refused.privileged': 'Administratorers konti kædes ikke sammen.',
   'linked.refused.policy': 'En af organisationerne tillader ikke, at dens konti kædes sammen med konti i andre organisationer.',
+  'linked.onlyWay.title': 'Denne forbindelse kan ikke ophæves nu',
+  'linked.refused.onlyWay':
+    'Kontoen {userName} har ingen egen måde at logge ind på, så du ville ikke længere kunne logge ind på den. Spørg administratoren hos {tenant}.',
   'linked.unlink.title': 'Vil du ophæve forbindelsen?',
   'linked.unlink.text':
     'Du bliver logget ud af {tenant}. Derefter har {userName} sit eget login. Hvis kontoen ikke har en adgangskode, kan administratoren hos {tenant} hjælpe.',

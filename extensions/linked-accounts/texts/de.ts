@@ -24,6 +24,9 @@ export const de: Record<keyof typeof en, string> = {
   'linked.refused.families': 'Beide sind mit anderen Konten verknüpft. Heben Sie zuerst die Verknüpfungen des einen auf.',
   'linked.refused.privileged': 'Konten von Administratoren werden nicht verknüpft.',
   'linked.refused.policy': 'Eine der Organisationen lässt nicht zu, dass ihre Konten mit Konten anderer Organisationen verknüpft werden.',
+  'linked.onlyWay.title': 'Diese Verknüpfung lässt sich jetzt nicht aufheben',
+  'linked.refused.onlyWay':
+    'Das Konto {userName} hat keinen eigenen Anmeldeweg. Sie könnten sich nicht mehr daran anmelden. Fragen Sie die Administration von {tenant}.',
   'linked.unlink.title': 'Diese Verknüpfung aufheben?',
   'linked.unlink.text':
     'Sie werden bei {tenant} abgemeldet. Danach hat {userName} eine eigene Anmeldung. Hat das Konto kein Passwort, hilft die Administration von {tenant}.',

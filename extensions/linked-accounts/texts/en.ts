@@ -23,6 +23,9 @@ export const en = {
   'linked.refused.families': 'Both are linked to other accounts. End the links of one of them first.',
   'linked.refused.privileged': 'Accounts of administrators are not linked.',
   'linked.refused.policy': 'One of the organisations does not let its accounts be linked to accounts of other organisations.',
+  'linked.onlyWay.title': 'This link cannot be ended now',
+  'linked.refused.onlyWay':
+    'The account {userName} has no way of its own to sign in, so you could not sign in to it any more. Ask the administrator of {tenant}.',
   'linked.unlink.title': 'End this link?',
   'linked.unlink.text':
     'You are signed out of {tenant}. From then on {userName} has a sign-in of its own. If it has no password, the administrator of {tenant} can help.',

@@ -24,6 +24,9 @@ export const fi: Record<keyof typeof en, string> = {
   'linked.refused.families': 'Molemmat on yhdistetty muihin tileihin. Pura ensin toisen yhteydet.',
   'linked.refused.privileged': 'Ylläpitäjien tilejä ei yhdistetä.',
   'linked.refused.policy': 'Toinen organisaatioista ei salli tiliensä yhdistämistä muiden organisaatioiden tileihin.',
+  'linked.onlyWay.title': 'Tätä yhteyttä ei voi purkaa nyt',
+  'linked.refused.onlyWay':
+    'Tilillä {userName} ei ole omaa kirjautumistapaa, joten et voisi enää kirjautua siihen. Kysy organisaation {tenant} ylläpitäjältä.',
   'linked.unlink.title': 'Puretaanko tämä yhteys?',
   'linked.unlink.text':
     'Sinut kirjataan ulos organisaatiosta {tenant}. Sen jälkeen tilillä {userName} on oma kirjautumisensa. Jos sillä ei ole salasanaa, organisaation {tenant} ylläpitäjä voi auttaa.',

@@ -24,6 +24,9 @@ export const sv: Record<keyof typeof en, string> = {
   'linked.refused.families': 'Båda är länkade till andra konton. Avsluta först länkarna för ett av dem.',
   'linked.refused.privileged': 'Administratörers konton länkas inte.',
   'linked.refused.policy': 'En av organisationerna tillåter inte att dess konton länkas till konton i andra organisationer.',
+  'linked.onlyWay.title': 'Den här länken kan inte avslutas nu',
+  'linked.refused.onlyWay':
+    'Kontot {userName} har inget eget sätt att logga in, så du skulle inte längre kunna logga in på det. Fråga administratören på {tenant}.',
   'linked.unlink.title': 'Vill du avsluta länken?',
   'linked.unlink.text':
     'Du loggas ut från {tenant}. Därefter har {userName} en egen inloggning. Om kontot saknar lösenord kan administratören på {tenant} hjälpa till.',
