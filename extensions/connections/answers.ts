@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import { type ExtensionContext, type Interaction, redirectByGet } from '../../lib/extension-door.js';
 import { type AccountChoice, digestOf, REFUSED } from './account-choice.js';
+import { CONNECT } from './identities-page.js';
 import { type ConnectionLookup, isActive } from './lookup.js';
 import type { Pages } from './pages.js';
 import type { People } from './people/accounts.js';
@@ -79,16 +80,23 @@ export class Answers {
       if (!(await this.#spend(parameters))) throw new RefusedAnswer('over', 'the answer was used before');
       if (!isActive(connection)) throw new RefusedAnswer('failed', 'the connection was removed or disabled');
       upstream = await readAnswer(this.#context, this.#providers, connection, request, parameters);
+      if (interaction.client.id === CONNECT) return await this.#connect(ctx, interaction, connection, upstream);
       const withoutClaims = request.withoutClaims === digestOf(upstream.subject);
       const openings = await this.#people.accountsOf(connection, upstream, interaction, withoutClaims);
       await this.#choice.offer(ctx, interaction, connection, upstream, openings);
     } catch (error) {
       if (!(error instanceof RefusedAnswer)) throw error;
-      const isStranger = error.refusal === 'unknown' || error.refusal === 'taken';
+      const isStranger = interaction.client.id !== CONNECT && (error.refusal === 'unknown' || error.refusal === 'taken');
       const stranger =
         isStranger && upstream && connection?.linkBySignIn ? await this.#keepStranger(interaction, connection, upstream) : undefined;
       await this.#refuse(ctx, interaction, connection ?? { id: idOf(ctx), name: idOf(ctx) }, error, stranger);
     }
+  }
+
+  /** Asks whether to connect the identity to the account in which the user asked for it. The identity signs in to no account here. */
+  async #connect(ctx: Context, interaction: Interaction, connection: Connection, upstream: Upstream): Promise<void> {
+    const stranger = await this.#keepStranger(interaction, connection, upstream);
+    redirectByGet(ctx, this.#pages.stepUrl(interaction, `/connection/link?${new URLSearchParams({ stranger })}`));
   }
 
   async #refuse(

@@ -1,9 +1,13 @@
-/** The page of the person's own identities at other providers: the list, and the removal, which requires a sign-in within the last ten minutes. */
-import { createHash } from 'node:crypto';
+/**
+ * Page of the user's ways to sign in: the list, the removal of an identity, and the start of a sign-in at a provider that connects another identity. Each change
+ * requires a sign-in of the last ten minutes, with the second factor if the user has one.
+ */
+import { createHash, randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import {
   attributionOf,
   type BrowserSignIn,
+  type CredentialRef,
   createOwnPage,
   type ExtensionContext,
   type ExtensionRouter,
@@ -12,18 +16,29 @@ import {
   IdpError,
   type InternalClients,
   type OwnPage,
+  RECENT_SIGN_IN_SECONDS,
   redirectByGet,
   type Text,
   type View,
+  type ViewPart,
 } from '../../lib/extension-door.js';
 import type { ConnectionLookup } from './lookup.js';
+import { type ConnectRequest, connectRequests } from './records.js';
+import { connectable, wayOf } from './ways.js';
 
 export const identitiesPath = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/identities`;
 const pageOf = (context: ExtensionContext): OwnPage =>
   createOwnPage(context, 'connections:identities', identitiesPath(context.service), 'credentialChange');
 
-/** Creates the internal client that the person signs in to. */
-export const createIdentityClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;
+/** Internal client of the sign-in at a provider that connects an identity. The sign-in changes no sign-in of the browser. */
+export const CONNECT = 'connections:connect';
+
+/** Creates the internal clients of the page: the client that the user signs in to, and {@link CONNECT}. */
+export function createIdentityClients(context: ExtensionContext): InternalClients {
+  const { clients } = pageOf(context);
+  const connect = { name: new URL(context.service.issuer).host, returnTo: `${identitiesPath(context.service)}/return` };
+  return { find: (id) => (id === CONNECT ? connect : clients.find(id)) };
+}
 
 /** Returns a digest that names an identity in a form, because a subject may have 1000 characters. */
 const nameOf = ({ idp, subject }: ExternalIdentity): string =>
@@ -31,112 +46,161 @@ const nameOf = ({ idp, subject }: ExternalIdentity): string =>
     .update(JSON.stringify([idp, subject]))
     .digest('base64url');
 
-/**
- * Returns whether the person may remove an identity. The last identity of the connection of this sign-in stays, because it may be the only way to sign in.
- * A sign-in by another way proves that another way exists.
- */
-const isRemovable = ({ idp, account }: BrowserSignIn, identity: ExternalIdentity): boolean =>
-  identity.idp !== idp || account.person.user.externalIdentities.some((one) => one.idp === idp && one.subject !== identity.subject);
-
 const subjectOf = ({ session }: BrowserSignIn): string => `identities ${session}`;
 
-function createPages({ service, pages: { view, brandingOf } }: ExtensionContext, lookup: ConnectionLookup) {
-  const action = service.url(identitiesPath(service));
+/** Texts of ways that are no identities. */
+const titles: Readonly<Record<string, Text>> = { password: 'connections.own.password', factor: 'connections.own.passkey' };
 
-  const page = async (ctx: Context, here: BrowserSignIn, model: Omit<View, 'form' | 'title'>): Promise<void> =>
-    view(ctx, {
-      ...(await brandingOf(here.account.tenant.id)),
-      title: 'connections.own.title',
-      form: { action, subject: subjectOf(here) },
-      ...model,
-    });
+type Problem = { readonly text: Text; readonly status: number };
 
-  const titleOf = async ({ idp }: ExternalIdentity): Promise<Text> => ({ plain: (await lookup.get(idp))?.name ?? idp });
-
-  return {
-    async list(ctx: Context, here: BrowserSignIn, problem?: { readonly text: Text; readonly status: number }): Promise<void> {
-      const entries = await Promise.all(
-        here.account.person.user.externalIdentities.map(async (identity) => {
-          const title = await titleOf(identity);
-          const line: Text = { plain: identity.subject };
-          if (!isRemovable(here, identity)) return { title, lines: [line, 'connections.own.inUse'] };
-          return {
-            title,
-            lines: [line],
-            action: { text: 'connections.own.remove', about: title, name: 'remove', value: nameOf(identity) },
-          };
-        }),
-      );
-      await page(ctx, here, {
-        lead: entries.length > 0 ? 'connections.own.lead' : 'connections.own.none',
-        ...(problem ? { problem: problem.text, status: problem.status } : {}),
-        parts: entries.length > 0 ? [{ part: 'entries', entries }] : [],
-      });
-    },
-
-    ask: async (ctx: Context, here: BrowserSignIn, identity: ExternalIdentity): Promise<void> =>
-      page(ctx, here, {
-        lead: await titleOf(identity),
-        parts: [
-          { part: 'text', text: 'connections.own.ends' },
-          { part: 'button', text: 'connections.own.remove', name: 'removed', value: nameOf(identity) },
-          { part: 'link', text: 'connections.own.back', href: action },
-        ],
-      }),
-
-    signedOut: (ctx: Context): Promise<void> =>
-      view(ctx, {
-        title: 'connections.own.title',
-        problem: 'connections.own.signedOut',
-        status: 403,
-        parts: [{ part: 'link', text: 'connections.again', href: action }],
-      }),
-  };
+interface Parts {
+  readonly context: ExtensionContext;
+  readonly lookup: ConnectionLookup;
+  readonly ownPage: OwnPage;
+  /** URL of the page. */
+  readonly action: string;
 }
 
 export function identityRoutes(router: ExtensionRouter, context: ExtensionContext, lookup: ConnectionLookup): void {
-  const {
-    service: { url },
-    directory,
-  } = context;
+  const { url } = context.service;
   const path = identitiesPath(context.service);
   const ownPage = pageOf(context);
-  const { list, ask, signedOut } = createPages(context, lookup);
-
-  /** Removes the identity and ends every sign-in of the user. Then signs in this browser again, because its sign-in is recent. */
-  async function remove(ctx: Context, here: BrowserSignIn, identity: ExternalIdentity): Promise<void> {
-    const { oid, amr, idp, used, account: before } = here;
-    await directory.as(attributionOf(here)).forTenant(before.tenant.id).users.removeIdentity(oid, identity);
-    const account = await directory.accounts.findByOid(oid);
-    if (!account) throw new IdpError('not_found');
-    const proof = await directory.credentials.proofOf(account);
-    await ownPage.signIn(ctx, path, undefined, {
-      prompt: 'login',
-      loginHint: account.person.user.userName,
-      signIn: { oid, amr, idp, ...(used !== undefined && { used }), proof },
-    });
-  }
+  const parts: Parts = { context, lookup, ownPage, action: url(path) };
 
   router.get(`${path}/return`, async (ctx: Context) => {
-    const next = await ownPage.returned(ctx);
-    return next === undefined ? signedOut(ctx) : redirectByGet(ctx, url(next));
+    const answer = await context.signIn.answer(ctx);
+    // The identity was connected, or the user cancelled. The list shows which.
+    const isOver = answer !== undefined && (answer.client === CONNECT || 'signedIn' in answer);
+    return isOver ? redirectByGet(ctx, parts.action) : showSignedOut(parts, ctx);
   });
 
   router.get(path, async (ctx: Context) => {
     const here = await ownPage.present(ctx, path);
-    if (here) await list(ctx, here);
+    if (here) await showList(parts, ctx, here);
   });
 
   router.postForm(path, {
     open: (ctx) => ownPage.present(ctx, path),
     subject: subjectOf,
-    again: (ctx, here) => list(ctx, here, { text: 'connections.own.foreign', status: 403 }),
+    again: (ctx, here) => showList(parts, ctx, here, { text: 'connections.own.foreign', status: 403 }),
     async take(ctx, here) {
+      if (formField(ctx, 'connect') !== '') return connect(parts, ctx, here, formField(ctx, 'connect'));
       const wanted = formField(ctx, 'remove') || formField(ctx, 'removed');
-      const identity = here.account.person.user.externalIdentities.find((one) => nameOf(one) === wanted && isRemovable(here, one));
-      if (!identity) return redirectByGet(ctx, url(path));
-      if (formField(ctx, 'removed') === '') return ask(ctx, here, identity);
-      await remove(ctx, here, identity);
+      const identity = here.account.person.user.externalIdentities.find((one) => nameOf(one) === wanted);
+      if (!identity) return redirectByGet(ctx, parts.action);
+      if (formField(ctx, 'removed') === '') return askForRemoval(parts, ctx, here, identity);
+      await remove(parts, ctx, here, identity);
     },
+  });
+}
+
+const showPage = async (
+  { context, action }: Parts,
+  ctx: Context,
+  here: BrowserSignIn,
+  model: Omit<View, 'form' | 'title'>,
+): Promise<void> =>
+  context.pages.view(ctx, {
+    ...(await context.pages.brandingOf(here.account.tenant.id)),
+    title: 'connections.own.title',
+    form: { action, subject: subjectOf(here) },
+    ...model,
+  });
+
+const titleOf = async ({ lookup }: Parts, { idp }: ExternalIdentity): Promise<Text> => ({ plain: (await lookup.get(idp))?.name ?? idp });
+
+async function showList(parts: Parts, ctx: Context, here: BrowserSignIn, problem?: Problem): Promise<void> {
+  const { context, lookup } = parts;
+  const { account } = here;
+  const { parentUserId, externalIdentities } = account.person.user;
+  const [ways, toConnect] = await Promise.all([context.directory.waysIn.of(account), connectable(lookup, account)]);
+  const isOnly = (way: CredentialRef): boolean => parentUserId === undefined && ways.length === 1 && ways[0]?.id === way.id;
+  const others = ways.flatMap(({ kind }) => (parentUserId === undefined && titles[kind] ? [{ title: titles[kind] }] : []));
+  const identities = await Promise.all(
+    externalIdentities.map(async (identity) => {
+      const title = await titleOf(parts, identity);
+      const line: Text = { plain: identity.subject };
+      if (isOnly(wayOf(identity))) return { title, lines: [line, 'connections.own.only'] };
+      return { title, lines: [line], action: { text: 'connections.own.remove', about: title, name: 'remove', value: nameOf(identity) } };
+    }),
+  );
+  const entries = [...others, ...identities];
+  const connects = toConnect.map(
+    ({ id, name }): ViewPart => ({
+      part: 'button',
+      text: { key: 'connections.own.connect', values: { method: name } },
+      name: 'connect',
+      value: id,
+      look: 'neutral',
+    }),
+  );
+  await showPage(parts, ctx, here, {
+    lead: entries.length > 0 ? 'connections.own.lead' : 'connections.own.none',
+    ...(problem ? { problem: problem.text, status: problem.status } : {}),
+    parts: [
+      ...(entries.length > 0 ? [{ part: 'entries', entries } as const] : []),
+      ...(parentUserId === undefined ? [] : [{ part: 'text', text: 'connections.own.ofParent' } as const]),
+      ...connects,
+    ],
+  });
+}
+
+const askForRemoval = async (parts: Parts, ctx: Context, here: BrowserSignIn, identity: ExternalIdentity): Promise<void> =>
+  showPage(parts, ctx, here, {
+    lead: await titleOf(parts, identity),
+    parts: [
+      { part: 'text', text: 'connections.own.ends' },
+      { part: 'button', text: 'connections.own.remove', name: 'removed', value: nameOf(identity) },
+      { part: 'link', text: 'connections.own.back', href: parts.action },
+    ],
+  });
+
+const showSignedOut = ({ context, action }: Parts, ctx: Context): Promise<void> =>
+  context.pages.view(ctx, {
+    title: 'connections.own.title',
+    problem: 'connections.own.signedOut',
+    status: 403,
+    parts: [{ part: 'link', text: 'connections.again', href: action }],
+  });
+
+/** Sends the browser to the provider. The answer asks whether to connect the identity, in the sign-in of this page. */
+async function connect({ context, lookup, action }: Parts, ctx: Context, here: BrowserSignIn, connectionId: string): Promise<void> {
+  const connection = (await connectable(lookup, here.account)).find(({ id }) => id === connectionId);
+  if (!connection) return redirectByGet(ctx, action);
+  const { records, signIn } = context;
+  const state = randomUUID();
+  const request: ConnectRequest = {
+    oid: here.oid,
+    connectionId,
+    proof: await signIn.proofOf(ctx, here, { lifetimeSeconds: RECENT_SIGN_IN_SECONDS }),
+  };
+  await records.artifact(connectRequests).put(state, request);
+  await signIn.require(ctx, {
+    client: CONNECT,
+    state,
+    prompt: 'login',
+    acrValues: `idp:${connectionId} tenant:${here.account.tenant.id}`,
+  });
+}
+
+/**
+ * Removes the identity, unless it is the last way to sign in, and ends every sign-in of the user. Then signs in this browser again, because its sign-in is
+ * recent. A sign-in by the provider of the identity ends too, unless the user has another identity there.
+ */
+async function remove(parts: Parts, ctx: Context, here: BrowserSignIn, identity: ExternalIdentity): Promise<void> {
+  const { directory, service } = parts.context;
+  const { oid, amr, idp, used, account: before } = here;
+  const { users } = directory.as(attributionOf(here)).forTenant(before.tenant.id);
+  const isRemoved = await directory.waysIn.remove(before, wayOf(identity), (check) => users.removeIdentity(oid, identity, check));
+  if (!isRemoved) return showList(parts, ctx, here, { text: 'connections.own.last', status: 409 });
+  const account = await directory.accounts.findByOid(oid);
+  if (!account) throw new IdpError('not_found');
+  const { userName, externalIdentities } = account.person.user;
+  const isOn = identity.idp !== idp || externalIdentities.some((one) => one.idp === idp);
+  const proof = await directory.credentials.proofOf(account);
+  await parts.ownPage.signIn(ctx, identitiesPath(service), undefined, {
+    prompt: 'login',
+    loginHint: userName,
+    ...(isOn && { signIn: { oid, amr, idp, ...(used !== undefined && { used }), proof } }),
   });
 }

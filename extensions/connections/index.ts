@@ -14,13 +14,14 @@ import { createMethod } from './method.js';
 import { Pages } from './pages.js';
 import { createPeople } from './people/accounts.js';
 import { createApplications } from './people/linking.js';
-import { connections as collection, domains, sentRequests, signOuts, strangers, usedAnswers } from './records.js';
+import { connections as collection, connectRequests, domains, sentRequests, signOuts, strangers, usedAnswers } from './records.js';
 import { connectionRoutes } from './routes.js';
 import { texts } from './texts/index.js';
 import { createUpstreamLogout } from './upstream/logout.js';
 import { Providers } from './upstream/provider.js';
 import { createConnectionSecrets } from './upstream/secrets.js';
 import { createMeansSource } from './vouchers.js';
+import { createWaysSource } from './ways.js';
 
 /** The parts of one service. */
 const partsOf = perContext((context) => {
@@ -45,10 +46,14 @@ export function connections(): Extension {
     errorCodes: errors.codes,
     collections: [collection, domains],
     events: ['ConnectionCreated', 'ConnectionUpdated', 'ConnectionRemoved', 'ConnectionSecretAdded'],
-    artifacts: [sentRequests, usedAnswers, strangers, signOuts],
+    artifacts: [sentRequests, usedAnswers, strangers, connectRequests, signOuts],
     texts,
     seed: connectionSeed(partsOf),
-    start: (context) => context.directory.means.addSource(createMeansSource(context, partsOf(context).lookup)),
+    start(context) {
+      const { lookup } = partsOf(context);
+      context.directory.means.addSource(createMeansSource(context, lookup));
+      context.directory.waysIn.addSource(createWaysSource(context, lookup));
+    },
     resources: (context) => connectionOperations(partsOf(context)),
     signInMethods: (context) => [partsOf(context).method],
     clients(context) {

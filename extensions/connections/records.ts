@@ -5,6 +5,8 @@ import {
   type ExtensionRow,
   line,
   oneOf,
+  type Proof,
+  RECENT_SIGN_IN_SECONDS,
   type Static,
   strict,
   Type,
@@ -156,6 +158,15 @@ export interface Stranger {
   readonly label: string;
 }
 export const strangers: ArtifactKind = { name: 'connections.strangers', lifetimeSeconds: 900 };
+
+/** A user's request to connect an identity of a connection, until the user has signed in at the provider. The id of the record is the `state` of the sign-in. */
+export interface ConnectRequest {
+  readonly oid: string;
+  readonly connectionId: string;
+  /** Proof of the sign-in in which the user made the request. */
+  readonly proof: Proof;
+}
+export const connectRequests: ArtifactKind = { name: 'connections.connecting', lifetimeSeconds: RECENT_SIGN_IN_SECONDS };
 
 /** URLs to which browsers continue after the sign-out at the provider. */
 export const signOuts: ArtifactKind = { name: 'connections.leaving', lifetimeSeconds: 3600, once: true };

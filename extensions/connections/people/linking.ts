@@ -6,6 +6,7 @@ import type { Context } from 'koa';
 import {
   type BrowserSignIn,
   type ExtensionContext,
+  type ExternalIdentity,
   formField,
   type Interaction,
   type InternalClients,
@@ -15,9 +16,10 @@ import {
   type SignInAsk,
 } from '../../../lib/extension-door.js';
 import type { AccountChoice } from '../account-choice.js';
+import { CONNECT, identitiesPath } from '../identities-page.js';
 import { type ConnectionLookup, isActive } from '../lookup.js';
 import type { Pages } from '../pages.js';
-import { type Connection, type Stranger, strangers } from '../records.js';
+import { type Connection, type ConnectRequest, connectRequests, type Stranger, strangers } from '../records.js';
 import type { People } from './accounts.js';
 
 interface LinkParts {
@@ -97,9 +99,12 @@ export class AccountLinking {
     const interaction = await this.#context.signIn.interactions.load(ctx);
     if (!interaction) return;
     const name = typeof ctx.query.stranger === 'string' ? ctx.query.stranger : '';
-    const proven = await this.#provenHere(ctx, interaction, name);
+    const proven = await this.#provenFor(ctx, interaction, name);
     if (!proven) return;
     const { connection, stranger, account } = proven;
+    // The list of the page has the identity already.
+    if (isConnecting(interaction) && account.person.user.externalIdentities.some(isIdentity(connection, stranger)))
+      return redirectByGet(ctx, await this.#context.signIn.interactions.abort(ctx, interaction));
     if (!(await this.#people.mayLink(connection, stranger.subject, account))) return this.#pages.notLinked(ctx, interaction, connection);
     await this.#pages.confirm(ctx, interaction, connection, { account, label: stranger.label, stranger: name });
   }
@@ -107,7 +112,7 @@ export class AccountLinking {
   /** Records the identity for the account, and signs in to the account. */
   async take(ctx: Context, interaction: Interaction): Promise<void> {
     const name = formField(ctx, 'stranger');
-    const proven = await this.#provenHere(ctx, interaction, name);
+    const proven = await this.#provenFor(ctx, interaction, name);
     if (!proven) return;
     const { connection, stranger, account, signedInBy } = proven;
     const { subject } = stranger;
@@ -116,6 +121,8 @@ export class AccountLinking {
     if (!(await this.#people.mayLink(connection, subject, account))) return this.#pages.notLinked(ctx, interaction, connection);
     await this.#people.link(connection, subject, account, signedInBy);
     await this.#context.records.artifact(strangers).remove(name);
+    // The browser keeps the sign-in in which the user connected the identity.
+    if (isConnecting(interaction)) return redirectByGet(ctx, await this.#context.signIn.interactions.abort(ctx, interaction));
     await this.#choice.signIn(ctx, interaction, connection, stranger, { account, identity: { idp: connection.id, subject } });
   }
 
@@ -123,6 +130,31 @@ export class AccountLinking {
     const stranger = name === '' ? undefined : ((await this.#context.records.artifact(strangers).read(name)) as Stranger | undefined);
     const connection = stranger?.uid === uid ? await this.#lookup.get(stranger.connectionId) : undefined;
     return stranger && isActive(connection) ? { stranger, connection } : undefined;
+  }
+
+  #provenFor(ctx: Context, interaction: Interaction, name: string) {
+    return isConnecting(interaction) ? this.#provenToConnect(ctx, interaction, name) : this.#provenHere(ctx, interaction, name);
+  }
+
+  /**
+   * Returns as {@link #provenHere}, for a user who asked for the identity on the page of the ways to sign in. Undefined if the browser was redirected to
+   * that page, because the sign-in in which the user asked has ended, or is no longer recent.
+   */
+  async #provenToConnect(ctx: Context, interaction: Interaction, name: string) {
+    const { directory, records, service, signIn } = this.#context;
+    const pending = await this.#pendingLink(interaction, name);
+    const request = (await records.artifact(connectRequests).read(interaction.parameters.state ?? '-')) as ConnectRequest | undefined;
+    const here = pending && request?.connectionId === pending.connection.id ? await signIn.current(ctx) : undefined;
+    const isTheirs = here !== undefined && here.oid === request?.oid && !here.act && this.#isRecent(here);
+    if (
+      pending &&
+      request &&
+      isTheirs &&
+      (await signIn.mayChange(here)) &&
+      (await directory.credentials.holds(here.account, request.proof))
+    )
+      return { ...pending, account: here.account, signedInBy: here };
+    return void redirectByGet(ctx, service.url(identitiesPath(service)));
   }
 
   /** Returns the identity of the step, and the account to link. Undefined if the browser was redirected: to the second factor, or to a new sign-in. */
@@ -141,8 +173,12 @@ export class AccountLinking {
   }
 
   /** Returns whether the user signed in to link the account: recently, and not by this connection. */
-  #isForLink({ authTime, idp }: BrowserSignIn, { id }: Connection): boolean {
-    return authTime >= this.#context.service.now() / 1000 - RECENT_SIGN_IN_SECONDS && idp !== id;
+  #isForLink(here: BrowserSignIn, { id }: Connection): boolean {
+    return this.#isRecent(here) && here.idp !== id;
+  }
+
+  #isRecent({ authTime }: BrowserSignIn): boolean {
+    return authTime >= this.#context.service.now() / 1000 - RECENT_SIGN_IN_SECONDS;
   }
 
   async #toSignIn(
@@ -160,5 +196,12 @@ export class AccountLinking {
     });
   }
 }
+
+/** Returns whether the user asked for the identity on the page of the ways to sign in. */
+const isConnecting = ({ client }: Interaction): boolean => client.id === CONNECT;
+const isIdentity =
+  ({ id }: Connection, stranger: Stranger) =>
+  ({ idp, subject }: ExternalIdentity): boolean =>
+    idp === id && subject === stranger.subject;
 
 const tenantOf = ({ tids }: Interaction): Partial<SignInAsk> => (tids?.length === 1 ? { acrValues: `tenant:${tids[0]}` } : {});
