@@ -98,6 +98,8 @@ export type ViewPart<Words = Text> =
   /** A list of entries, such as accounts, with an action for each entry. */
   | {
       readonly part: 'entries';
+      /** Kind of the entries. Persons and accounts are drawn with their initials. @default 'persons' */
+      readonly of?: 'persons' | 'things';
       readonly entries: readonly {
         readonly title: Words;
         readonly lines?: readonly Words[];

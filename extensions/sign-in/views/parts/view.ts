@@ -78,7 +78,7 @@ function renderPart(part: Exclude<PartModel, FieldModel>, context: PageContext):
     case 'entries':
       return html`<ul class="choices">${part.entries.map(
         ({ title, lines, action }) =>
-          html`<li class="account entry">${person(title, lines)}${
+          html`<li class="account entry">${part.of === 'things' ? entry(title, lines) : person(title, lines)}${
             action &&
             html`<button class="text-link" type="submit" name="${action.name}" value="${action.value}" aria-label="${action.text}: ${action.about}">${action.text}</button>`
           }</li>`,
