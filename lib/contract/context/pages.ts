@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import type { Locale } from '../../display/locales.js';
+import type { Client } from '../../store/records/records.js';
 import type { AccountSection } from '../pages/account-section.js';
 import type { Look } from '../pages/letter.js';
 import type { PageAddition } from '../pages/page-additions.js';
@@ -18,6 +19,10 @@ export interface ExtensionPages {
   sendForm(ctx: Context, form: OutgoingForm): Promise<void>;
   /** Returns the look of a mail, or of a page without an interaction: the tenant, and the client if it is active. */
   brandingOf(tid: string, clientId?: string): Promise<Look>;
+  /**
+   * Returns the record of an active client, or of an internal client of an extension, for its name and look. Undefined for an unknown or disabled client.
+   */
+  client(id: string): Promise<Client | undefined>;
   /** Returns the texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** Returns scopes with the texts of the claim set or API resource that declares them. */
