@@ -79,7 +79,7 @@ export function createInstance(
   watchFailures(provider, parts, settleFailure, clientRefusals);
   provider.on('interaction.ended', (ctx) => {
     const { login, proofs } = (ctx.oidc.result ?? {}) as { login?: { sub?: string; idp?: string }; proofs?: LaterProofs };
-    if (login) startSignIn(sessionOf(ctx), login as never);
+    if (login) startSignIn(ctx, options, login as never);
     if (proofs) strengthenSignIn(sessionOf(ctx), proofs);
   });
   onAuthorizationResponse(provider, completeResponse);

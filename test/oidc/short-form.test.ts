@@ -55,6 +55,15 @@ describe('the short form', () => {
   });
 
   test.each([
+    ['203.0.113.0/24', 40],
+    ['2001:db8:abcd:1234:5678:9abc:def0:1234', 65],
+  ])('issue 46: of a session grows little by its browser and the address %s', (address, bytes) => {
+    const grown = { ...session, browser: 'fx', system: 'wi', address };
+    expect(textOf('Session', grown).length - textOf('Session', session).length).toBeLessThanOrEqual(bytes);
+    expect(stored('Session', grown)).toEqual(grown);
+  });
+
+  test.each([
     ['of a session', 'Session', session],
     ['of a session without a sign-in', 'Session', { secretHash: 'x' }],
     ['of a session that kept its grants when its sign-in ended', 'Session', { grants: session.grants, secretHash: 'x' }],

@@ -2,18 +2,31 @@
 import type { ParentRef } from '../../directory/index.js';
 import type { Attribution } from '../../events.js';
 
-/** A session: one browser in which a user is signed in. */
+/** A session: one browser in which a user is signed in, or a sign-in without a browser. */
 export interface UserSession {
   readonly id: string;
+  /** False for a grant that is a sign-in by itself, such as that of CIBA: it belongs to the client alone, and has none of the browser's members. */
+  readonly inBrowser: boolean;
   readonly signedInAt: Date;
+  /**
+   * Time of the last request of the browser, up to a twentieth of `lifetimes.sessionIdle` too early. Absent if the time is unknown: near the end of
+   * `lifetimes.sessionAbsolute`, and in sessions that end at a fixed time.
+   */
+  readonly lastUsedAt?: Date;
   /** Time at which the session ends unless the session is used. */
   readonly expiresAt: Date;
   /** As in the claim `amr`. */
   readonly amr: readonly string[];
   readonly idp: string;
+  /** Name of the browser that signed in, such as `Firefox`. Absent if it is unknown. In an impersonation, it is the impersonator's browser. */
+  readonly browser?: string;
+  /** Name of the operating system of {@link browser}, such as `Windows`. */
+  readonly system?: string;
+  /** IP address of the browser when it signed in: the part that the option `sessions.address` allowed then. */
+  readonly address?: string;
   /** The impersonator in the session. */
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
-  /** Ids of clients that have a grant of the session. */
+  /** Ids of clients that have a grant of the session for this user. */
   readonly clientIds: readonly string[];
 }
 

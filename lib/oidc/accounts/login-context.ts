@@ -1,9 +1,11 @@
 import Provider, { type Grant, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { LoginContext } from '../../claims/contract.js';
+import { browserOfRequest } from '../../display/browser-names.js';
 import type { ResolvedOptions } from '../../options/defaults.js';
 import { present } from '../../present.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import { MAX_APART_SECONDS } from '../../store/times/clock.js';
+import { shownAddress } from '../../text/ip-address.js';
 import { nodeSeconds } from '../../times/node-time.js';
 import { createSalt, keyOf } from '../artifacts/ids.js';
 import { type SessionExtras, signInMembers } from '../artifacts/session-members.js';
@@ -68,9 +70,18 @@ export function sessionNameOf({ uid }: { readonly uid?: string | undefined }): s
 
 export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.session as OurSession;
 
-/** Replaces the extra members of the session by the members of a new sign-in. */
-export function startSignIn(session: OurSession, login: Omit<SessionExtras, 'signIn' | 'actsAs' | 'provenAt' | 'grants'>): void {
-  const begun = { ...login, signIn: createSalt(), actsAs: undefined, provenAt: undefined };
+/** Members of a sign-in that {@link startSignIn} takes from the request of the browser. */
+type OfBrowser = Pick<SessionExtras, 'browser' | 'system' | 'address'>;
+
+/** Replaces the extra members of the request's session by the members of a new sign-in in this browser. */
+export function startSignIn(
+  ctx: KoaContextWithOIDC,
+  { sessions }: Pick<ResolvedOptions, 'sessions'>,
+  login: Omit<SessionExtras, 'signIn' | 'actsAs' | 'provenAt' | 'grants' | keyof OfBrowser>,
+): void {
+  const session = sessionOf(ctx);
+  const ofBrowser: OfBrowser = { ...browserOfRequest(ctx), ...present({ address: shownAddress(ctx.ip, sessions.address) }) };
+  const begun = { ...login, ...ofBrowser, signIn: createSalt(), actsAs: undefined, provenAt: undefined };
   for (const member of [...signInMembers, 'aside'] as const) Object.assign(session, { [member]: begun[member] });
 }
 

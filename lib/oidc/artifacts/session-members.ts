@@ -31,6 +31,12 @@ interface SignInMembers {
   endsAt?: number;
   /** `false`: no grant of the session has `offline_access`. */
   offline?: false;
+  /** Code of the browser that signed in, by the table of `browser-names`. In an impersonation, it is the impersonator's browser. */
+  browser?: string;
+  /** Code of the operating system of {@link SignInMembers.browser}. */
+  system?: string;
+  /** Part of the browser's IP address that the option `sessions.address` allows. */
+  address?: string;
   /** Times of proofs that were added to `amr` later, in seconds since the epoch. */
   provenAt?: Readonly<Record<string, number>>;
 }
@@ -72,6 +78,9 @@ const ofSignIn: Readonly<Record<keyof SignInMembers, true>> = {
   actsAs: true,
   endsAt: true,
   offline: true,
+  browser: true,
+  system: true,
+  address: true,
   provenAt: true,
 };
 

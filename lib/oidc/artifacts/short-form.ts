@@ -12,9 +12,11 @@ type Item = Record<string, unknown>;
 const shortNames: ReadonlyMap<string, string> = new Map(
   Object.entries({
     accountId: 'A',
+    address: 'd',
     amr: 'a',
     authTime: 't',
     authorizations: 'z',
+    browser: 'b',
     clientId: 'c',
     exp: 'e',
     grantId: 'g',
@@ -33,6 +35,7 @@ const shortNames: ReadonlyMap<string, string> = new Map(
     sid: 's',
     signIn: 'N',
     sub: 'u',
+    system: 'y',
   }),
 );
 const longNames: ReadonlyMap<string, string> = new Map([...shortNames].map(([long, short]) => [short, long]));

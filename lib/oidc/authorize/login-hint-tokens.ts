@@ -180,7 +180,7 @@ async function signIn(parts: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, acc
   if (!(await useOnce(parts.artifacts, 'LoginHint', hint))) return false;
   session.loginAccount({ accountId: user.id, loginTs: authTime, amr: login.amr });
   // The `sub` of a linked account covers the parent account and its child accounts.
-  startSignIn(session, { sub: subOf(user), idp, owner: credentialOwner(user) });
+  startSignIn(ctx, parts.options, { sub: subOf(user), idp, owner: credentialOwner(user) });
   session.resetIdentifier();
   return true;
 }

@@ -1,5 +1,6 @@
 import type { Sessions, UserRef, UserSession } from '../../contract/sign-in/sessions.js';
 import { type Account, isVoid, isWaitOver } from '../../directory/index.js';
+import { browserNames } from '../../display/browser-names.js';
 import { IdpError } from '../../errors.js';
 import { present } from '../../present.js';
 import { digestOfKey, isOfKind } from '../../store/artifact-key.js';
@@ -7,6 +8,8 @@ import type { Artifact } from '../../store/artifact-store.js';
 import { putAtOf } from '../../store/records/extension-artifacts.js';
 import { inSharedTime } from '../../times/node-time.js';
 import { type GrantRecord, ownerOf } from '../accounts/login-context.js';
+import { sessionEnd } from '../accounts/session-end.js';
+import type { SessionExtras } from '../artifacts/session-members.js';
 import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
 import { isDamaged, readStored } from '../artifacts/stored-records.js';
 import type { OidcParts } from '../context.js';
@@ -25,11 +28,11 @@ function describedGrant({ key, expiresAt, grant: { isOwn, clientId, login } }: F
   if (!isOwn || !login) return [];
   const { authTime, amr, idp, act } = login;
   const signedIn = { signedInAt: new Date(authTime * 1000), expiresAt: new Date(expiresAt), amr, idp, ...(act ? { act } : {}) };
-  return [{ id: digestOfKey(key), ...signedIn, clientIds: [clientId] }];
+  return [{ id: digestOfKey(key), inBrowser: false, ...signedIn, clientIds: [clientId] }];
 }
 
 interface Found extends Artifact {
-  readonly session: SessionPayload;
+  readonly session: SessionPayload & SessionExtras;
 }
 
 interface FoundGrant extends Artifact {
@@ -55,6 +58,8 @@ export const isOver = (account: Account | undefined, authTime = 0, signIn: objec
 
 /** Records of an account that are ended at the same time. */
 const AT_ONCE = 16;
+/** Seconds by which an end in the time of a node may differ from the same end in the shared time. */
+const CLOCK_SECONDS = 2;
 /** Persons of a tenant whose sign-ins are ended in one step. */
 const PAGE = 100;
 
@@ -100,7 +105,7 @@ async function list(parts: OidcParts, user: UserRef): Promise<readonly UserSessi
       !isOver(account, session.loginTs, session, digestOfKey(key)),
   );
   const byThemselves = grants.filter(({ grant: { login } }) => !isOver(account, login?.authTime, login, login?.session));
-  return [...inBrowsers.map(shared).map(described), ...byThemselves.map(shared).flatMap(describedGrant)].sort(
+  return [...inBrowsers.map(shared).map((found) => described(parts, found)), ...byThemselves.map(shared).flatMap(describedGrant)].sort(
     (a, b) => b.signedInAt.getTime() - a.signedInAt.getTime(),
   );
 }
@@ -132,7 +137,10 @@ async function exported(parts: OidcParts, userId: string): Promise<object> {
   const shared = <A extends Ending>(artifact: A): A => withSharedTime(parts, artifact);
   const { sessions, grants } = await recordsOf(parts, userId);
   return {
-    sessions: sessions.map(shared).map(described),
+    sessions: sessions
+      .map(shared)
+      .map((found) => described(parts, found))
+      .map((session) => (session.act ? withoutBrowser(session) : session)),
     grants: grants.map(shared).map(({ grant: { clientId, login }, expiresAt }) => ({
       clientId,
       expiresAt: new Date(expiresAt),
@@ -196,7 +204,7 @@ async function recordsOf({ artifacts }: OidcParts, oid: string): Promise<Records
       return record ? [{ artifact, record }] : [];
     });
   return {
-    sessions: of<SessionPayload>('Session').map(({ artifact, record }) => ({ ...artifact, session: record })),
+    sessions: of<Found['session']>('Session').map(({ artifact, record }) => ({ ...artifact, session: record })),
     grants: of<GrantRecord>('Grant').map(({ artifact, record }) => ({ ...artifact, grant: record })),
     others: all.filter((artifact) => putAtOf(artifact) !== undefined),
     damaged: all.filter(isDamaged),
@@ -209,12 +217,36 @@ const withSharedTime = <A extends Ending>({ now }: OidcParts, artifact: A): A =>
 });
 
 /** Returns a session in the form for administrators. The id names the session, but is not a credential. */
-const described = ({ key, expiresAt, session: { loginTs = 0, amr, idp, grants = [], act, endsAt } }: Found): UserSession => ({
-  id: digestOfKey(key),
-  signedInAt: new Date(loginTs * 1000),
-  expiresAt: new Date(Math.min(expiresAt, typeof endsAt === 'number' ? endsAt * 1000 : expiresAt)),
-  amr: Array.isArray(amr) ? amr : [],
-  idp: typeof idp === 'string' ? idp : 'local',
-  ...(act ? { act: act as UserSession['act'] & object } : {}),
-  clientIds: [...new Set(grants.map(({ clientId }) => clientId))],
-});
+function described(parts: OidcParts, { key, expiresAt, session }: Found): UserSession {
+  const { accountId, loginTs = 0, amr, idp, grants = [], act, endsAt, browser, system, address } = session;
+  const ofUser = grants.filter((grant) => grant.accountId === accountId);
+  return {
+    id: digestOfKey(key),
+    inBrowser: true,
+    signedInAt: new Date(loginTs * 1000),
+    ...present({ lastUsedAt: lastUseOf(parts, session, expiresAt) }),
+    expiresAt: new Date(Math.min(expiresAt, typeof endsAt === 'number' ? endsAt * 1000 : expiresAt)),
+    amr: Array.isArray(amr) ? amr : [],
+    idp: typeof idp === 'string' ? idp : 'local',
+    ...browserNames(present({ browser, system })),
+    ...present({ address }),
+    ...(act ? { act } : {}),
+    clientIds: [...new Set(ofUser.map(({ clientId }) => clientId))],
+  };
+}
+
+/** Returns the session without members that describe the impersonator, for data of the user. */
+const withoutBrowser = ({ browser: _, system: __, address: ___, ...session }: UserSession): UserSession => session;
+
+/**
+ * Returns the time of the last use of a session. Each use moves the end of the record to a full idle time later, unless the session ends before that time.
+ * Undefined if another limit set the end of the record.
+ */
+function lastUseOf(
+  { options: { lifetimes }, now }: OidcParts,
+  { loginTs = 0, endsAt, actsAs }: Found['session'],
+  expiresAt: number,
+): Date | undefined {
+  const isLimited = endsAt !== undefined || actsAs !== undefined || expiresAt >= (sessionEnd(lifetimes, loginTs) - CLOCK_SECONDS) * 1000;
+  return isLimited ? undefined : new Date(Math.max(loginTs * 1000, Math.min(now(), expiresAt - lifetimes.sessionIdle * 1000)));
+}
