@@ -333,12 +333,18 @@ export interface Secret {
 
 export interface Session {
   readonly id: string;
+  readonly inBrowser: boolean;
   /** Format: date-time */
   readonly signedInAt: string;
+  /** Format: date-time */
+  readonly lastUsedAt?: string;
   /** Format: date-time */
   readonly expiresAt: string;
   readonly amr: readonly string[];
   readonly idp: string;
+  readonly browser?: string;
+  readonly system?: string;
+  readonly address?: string;
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
   readonly clientIds: readonly string[];
 }

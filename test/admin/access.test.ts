@@ -193,11 +193,19 @@ describe('clients and API resources', () => {
   });
 
   test('sessions of a user are listed and ended', async () => {
-    const agent = new Agent();
+    const agent = new Agent({ 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0' });
     await obtainTokens(service.issuer, { agent });
     const path = `${at}/users/${await idOf('alice@acme.test')}/sessions`;
     const { json } = await acme(path);
-    const { id } = json.items.find(({ clientIds }: Json) => clientIds.includes('web'));
+    const session = json.items.find(({ clientIds }: Json) => clientIds.includes('web'));
+    expect(session).toMatchObject({
+      inBrowser: true,
+      lastUsedAt: expect.any(String),
+      browser: 'Firefox',
+      system: 'Linux',
+      address: '127.0.0.0/24',
+    });
+    const { id } = session;
     expect((await acme.remove(`${path}/nothing`)).status).toBe(404);
     expect((await acme.remove(`${path}/${id}`)).status).toBe(204);
     expect((await acme(path)).text).not.toContain(id);

@@ -1,4 +1,4 @@
-import { defineOperation, type ExtensionContext, IdpError, instant, strict, Type } from '../../../lib/extension-door.js';
+import { defineOperation, type ExtensionContext, IdpError, instant, present, strict, Type } from '../../../lib/extension-door.js';
 import { form } from './shape/forms.js';
 
 const SESSIONS = '/tenants/{tid}/users/{id}/sessions';
@@ -7,10 +7,15 @@ const write = { scope: 'idp.sessions:write' } as const;
 const Session = Type.Object(
   {
     id: Type.String(),
+    inBrowser: Type.Boolean(),
     signedInAt: instant(),
+    lastUsedAt: Type.Optional(instant()),
     expiresAt: instant(),
     amr: Type.Array(Type.String()),
     idp: Type.String(),
+    browser: Type.Optional(Type.String()),
+    system: Type.Optional(Type.String()),
+    address: Type.Optional(Type.String()),
     act: Type.Optional(form({ oid: Type.String(), sub: Type.String(), tid: Type.String() })),
     clientIds: Type.Array(Type.String()),
   },
@@ -27,12 +32,15 @@ export const sessions = ({ sessions: all }: Pick<ExtensionContext, 'sessions'>) 
     async handle({ params }) {
       const sessions = await all.list({ tid: params.tid, userId: params.id });
       return {
-        items: sessions.map(({ id, signedInAt, expiresAt, amr, idp, act, clientIds }) => ({
+        items: sessions.map(({ id, inBrowser, signedInAt, lastUsedAt, expiresAt, amr, idp, browser, system, address, act, clientIds }) => ({
           id,
+          inBrowser,
           signedInAt: signedInAt.toISOString(),
+          ...present({ lastUsedAt: lastUsedAt?.toISOString() }),
           expiresAt: expiresAt.toISOString(),
           amr: [...amr],
           idp,
+          ...present({ browser, system, address }),
           ...(act && { act: { oid: act.oid, sub: act.sub, tid: act.tid } }),
           clientIds: [...clientIds],
         })),
