@@ -78,6 +78,7 @@ export type {
   SignOutAsk,
 } from './contract/sign-in/logout-participant.js';
 export type { Ask, AskedElsewhere, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
+export type { UserSession } from './contract/sign-in/sessions.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
 export type {
   EidParameters,

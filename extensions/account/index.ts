@@ -14,10 +14,11 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 import type { Section } from './section.js';
+import { sessions } from './sessions.js';
 import { texts } from './texts/index.js';
 
 /** Sections of this extension. */
-const sections: readonly Section[] = [];
+const sections: readonly Section[] = [sessions];
 
 const pathOf = ({ service: { own } }: Pick<ExtensionContext, 'service'>): string => `${own}/account`;
 const pageOf = (context: ExtensionContext) => createOwnPage(context, 'account:page', pathOf(context));

@@ -111,6 +111,15 @@ async function factors(): Promise<void> {
   expect(titleOf(challenge)).toBe(titleOf(asked));
 }
 
+/** Somebody is signed in with three browsers, and looks at the sessions. */
+async function sessions(): Promise<void> {
+  const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:144.0) Gecko/20100101 Firefox/144.0';
+  for (const userAgent of [firefox, 'a program']) await signIn(new Agent({ 'user-agent': userAgent }), begin(), 'alice@globex.test', 'alice');
+  const visitor = new Visitor({ 'user-agent': firefox });
+  await signIn(visitor, begin(), 'alice@globex.test', 'alice');
+  await visitor.follow(await visitor.get(`${service.issuer}/idp/account/sessions`));
+}
+
 /** Sign-ins at another provider, and how they end. */
 async function connections(): Promise<void> {
   const through = async (visitor: Agent): Promise<Answer> => {
@@ -140,7 +149,7 @@ describeInBrowser('pages of extensions in Chromium', () => {
   afterAll(() => browser?.close());
 
   test('design §6, WCAG 2.2 AA: each page of each journey is accessible, weighs at most 30 KB and loads only itself', async () => {
-    for (const journey of [invitations, passwords, factors, connections]) await journey();
+    for (const journey of [invitations, passwords, sessions, factors, connections]) await journey();
     expect([...seen.keys()]).toEqual(
       expect.arrayContaining([
         'Welcome to Acme',
@@ -152,6 +161,7 @@ describeInBrowser('pages of extensions in Chromium', () => {
         'Save your recovery codes',
         'Confirm that it is you',
         'Your account',
+        'Sessions',
         'You cancelled in Contoso ID.',
         'Connect these accounts?',
       ]),

@@ -147,6 +147,31 @@ function suite(stores: () => Promise<{ readonly artifacts: () => ArtifactStore; 
     expect(await askedAt(there, own, writers)).toEqual({ refresh: undefined });
   });
 
+  test.each(['session', 'others'] as const)('issue 46: a sign-in that its user ends on the account page: %s', async (field) => {
+    const subject = await cutSubject(idpAt(here), 'own');
+    const [elsewhere, mine] = [
+      await nodes.onlyAt(there, () => signedIn(nodes.issuer, subject)),
+      await nodes.onlyAt(there, () => signedIn(nodes.issuer, subject)),
+    ];
+    const askedThere = (who: SignedIn, among = readers) => nodes.onlyAt(there, () => asked(among, nodes.issuer, who));
+    for (const who of [elsewhere, mine, elsewhere, mine]) await askedThere(who);
+    await other.hold();
+    await nodes.onlyAt(here, async () => {
+      const page = await mine.agent.follow(await mine.agent.get(`${nodes.issuer}/idp/account/sessions`));
+      const [, ended = ''] = [...page.body.matchAll(/name="session" value="([^"]+)"/g)].map(([, id]) => id);
+      await mine.agent.submit(page, field === 'session' ? { session: ended } : { others: 'yes' });
+    });
+    expect(await askedThere(elsewhere)).toMatchObject(endedOf(readers));
+    expect(await askedThere(elsewhere, writers)).toEqual(endedOf(writers));
+    expect(await askedThere(mine)).toMatchObject({
+      'introspection of an access token': true,
+      'introspection of a refresh token': true,
+      userinfo: 200,
+      'silent authorization': undefined,
+    });
+    expect(await askedThere(mine, writers)).toEqual({ refresh: undefined });
+  });
+
   test('service specification 4.5, 4.7, 4.11, 4.2: a node that has cached the user reads nothing of the directory, and a redemption reads the user', async () => {
     const who = await nodes.onlyAt(there, async () => signedIn(nodes.issuer, await cutSubject(idpAt(here), 'own')));
     /** Returns the reads of one of some equal requests. A node that was too busy to look at the change feed reads more. */
