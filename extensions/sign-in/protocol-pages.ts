@@ -9,7 +9,7 @@ import { createSteps } from './steps/steps.js';
 import type { DeveloperDetail, PageView } from './view-models.js';
 
 /** Pages about failures, which are shown even if the same failure keeps their frame from being read. */
-const failures = new Set<ProtocolPage['page']>(['error', 'expired', 'unavailable', 'under-way', 'no-cookies', 'wrong-link']);
+const failures = new Set<ProtocolPage['page']>(['error', 'expired', 'unavailable', 'under-way', 'no-cookies', 'wrong-link', 'not-found']);
 
 export function createShowPage(context: ExtensionContext): ShowPage {
   const { form, surroundings } = createSteps(context);
@@ -30,7 +30,7 @@ export function createShowPage(context: ExtensionContext): ShowPage {
     const client = 'client' in page ? page.client : undefined;
     const reference = page.page === 'error' ? page.reference : undefined;
     try {
-      await show(ctx, context, viewOf(page, context.service.production), { client, reference });
+      await show(ctx, context, viewOf(page, context), { client, reference });
     } catch (error) {
       if (!failures.has(page.page)) throw error;
       context.service.logger.error(
@@ -50,13 +50,16 @@ const developerDetail = ({ error, description, detail }: ProtocolPage & { readon
   ...(detail ? { detail } : {}),
 });
 
-function viewOf(page: Exclude<ProtocolPage, { readonly page: 'view' }>, production: boolean): PageView {
+/** Returns the URL of the account page, which signs the user in first. */
+const accountUrl = ({ own, url }: ExtensionContext['service']): string => url(`${own}/account`);
+
+function viewOf(page: Exclude<ProtocolPage, { readonly page: 'view' }>, { service }: Pick<ExtensionContext, 'service'>): PageView {
   switch (page.page) {
     case 'error':
       return {
         page: 'error',
         code: page.error,
-        ...(production ? {} : { developer: developerDetail(page) }),
+        ...(service.production ? {} : { developer: developerDetail(page) }),
       };
     case 'expired': {
       const { client_uri: clientUri } = (page.client?.metadata ?? {}) as { client_uri?: string };
@@ -79,6 +82,8 @@ function viewOf(page: Exclude<ProtocolPage, { readonly page: 'view' }>, producti
       return { page: 'continue', action: page.action, fields: page.fields, method: 'post' };
     case 'no-cookies':
       return { page: 'no-cookies', ...present({ restart: page.restart }) };
+    case 'not-found':
+      return { page: 'not-found', account: accountUrl(service) };
     case 'impersonation':
     case 'under-way':
     case 'unavailable':

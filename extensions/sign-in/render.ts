@@ -12,7 +12,7 @@ import { errorView } from './views/error.js';
 import { expiredView } from './views/expired.js';
 import { identifierView } from './views/identifier.js';
 import { logoutView } from './views/logout.js';
-import { impersonationView, noCookiesView, underWayView } from './views/notice.js';
+import { impersonationView, noCookiesView, notFoundView, underWayView } from './views/notice.js';
 import { organisationView } from './views/organisation.js';
 import { frameIcon, frameLogo, layout, type PageContent, type PageContext, scriptOf } from './views/parts/layout.js';
 import { extensionView } from './views/parts/view.js';
@@ -40,6 +40,7 @@ const views: { readonly [Name in PageName]: View<Name> } = {
   'under-way': underWayView,
   'no-cookies': noCookiesView,
   'wrong-link': wrongLinkView,
+  'not-found': notFoundView,
   impersonation: impersonationView,
   welcome: welcomeView,
   view: extensionView,

@@ -155,6 +155,8 @@ interface PageModels {
   'no-cookies': { readonly restart?: string };
   /** Page for a sign-in that this browser does not know. */
   'wrong-link': object;
+  /** Page for a path that does not exist. `account` leads to the account page. */
+  'not-found': { readonly account?: string };
   /** Page for a request that an impersonator may not make, because only the user may. */
   impersonation: object;
   /** Page of an extension. With `form`, all parts are in one form, and `csrf` is one of its fields. */

@@ -61,8 +61,11 @@ export interface App {
    * the request was answered.
    */
   answer(req: IncomingMessage, res: ServerResponse, url: string): boolean | Promise<boolean>;
-  /** Returns whether a route of the service answers the URL. The URL is as the browser sent it. */
-  owns(url: string): boolean;
+  /**
+   * Returns whether the service answers the URL: a route has its path, or a browser asks for a page below the service's own path. The URL is as the browser
+   * sent it. @param accept the header `Accept`
+   */
+  owns(url: string, accept: string | undefined): boolean;
   /** Watches a request that no route of the service answers. */
   passOn(req: IncomingMessage, res: ServerResponse, url: string): void;
   /** Creates a context of the service for the URL. */
@@ -90,6 +93,7 @@ class ServiceApp implements App {
   readonly #chainOf: (app: ProtocolApp['app']) => Middleware;
   readonly #extensionChain: Middleware;
   readonly #refuse: Middleware;
+  readonly #styleAt: (path: string) => Extension['errors'];
 
   constructor(options: AppOptions) {
     const { protocol, issuer, mountPath, extensions, contextOf, showPage, logger } = options;
@@ -98,13 +102,14 @@ class ServiceApp implements App {
     const { methodsAt, routed, styleAt } = extensionRouter(extensions, contextOf, isOfProtocol);
     const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? methodsAt(path);
     const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`), styleAt });
+    this.#styleAt = styleAt;
     this.#around = endpointMiddleware(extensions, contextOf, protocol.routes);
     const first = [onError, methodNotAllowed(methodsOf), refuseBroken];
     this.#options = options;
     this.#methodsOf = methodsOf;
     this.#isOfProtocol = isOfProtocol;
     this.#chainOf = ({ middleware }) => compose([...first, this.#around.run, protocol.middleware, ...middleware]);
-    this.#extensionChain = compose([...first, routed]);
+    this.#extensionChain = compose([onError, (ctx, next) => this.#showUnknownPage(ctx, next), ...first.slice(1), routed]);
     this.#refuse = compose([onError, tooMany]);
     this.#admission = createAdmission(options.limits, logger);
     this.#faults = createProxyFaults({ issuer, mountPath, isRoute: (path) => this.#isRoute(path), logger });
@@ -141,9 +146,9 @@ class ServiceApp implements App {
     });
   }
 
-  owns(url: string): boolean {
+  owns(url: string, accept: string | undefined): boolean {
     const path = pathBelow(this.#options.mountPath, url);
-    return path !== undefined && this.#isRoute(path);
+    return path !== undefined && (this.#isRoute(path) || (asksForPage(accept) && this.#isOwn(pathname(path))));
   }
 
   passOn(req: IncomingMessage, res: ServerResponse, url: string): void {
@@ -168,6 +173,22 @@ class ServiceApp implements App {
 
   #isRoute(path: string): boolean {
     return this.#methodsOf(pathname(path)) !== undefined;
+  }
+
+  /** Returns whether a path is the service's own path, or below it. */
+  #isOwn(path: string): boolean {
+    const { own } = this.#options;
+    return path === own || path.startsWith(`${own}/`);
+  }
+
+  /** Shows browsers a page for a path that does not exist. Programs get the plain 404, and an API its own format. */
+  async #showUnknownPage(ctx: Context, next: () => Promise<unknown>): Promise<void> {
+    await next();
+    const isUnanswered = ctx.status === 404 && ctx.body === undefined;
+    if (!isUnanswered || !asksForPage(ctx.get('accept')) || !this.#isOwn(ctx.path) || this.#styleAt(ctx.path) !== undefined) return;
+    if (this.#methodsOf(ctx.path) === undefined) this.passOn(ctx.req, ctx.res, this.#options.mountPath + ctx.path);
+    ctx.status = 404;
+    await this.#options.showPage(ctx, { page: 'not-found' });
   }
 
   async #runBelow(ctx: Context, path: string): Promise<void> {
@@ -208,6 +229,9 @@ class ServiceApp implements App {
 }
 
 const nothing = async () => {};
+
+/** Returns whether a request is for a page: browsers accept HTML when they open an address, and programs that read JSON name it. */
+const asksForPage = (accept = ''): boolean => /\btext\/html\b/i.test(accept) && !/\bjson\b/i.test(accept);
 
 /** Refuses a request over the limit, and closes its HTTP/1 connection. */
 const tooMany: Middleware = (ctx) => {

@@ -14,7 +14,7 @@ const urlOf = (req: IncomingMessage, fallback = req.url ?? '/'): string => (req 
 export const createMiddleware = (app: App): Middleware =>
   async function identityProvider(ctx, next) {
     const url = urlOf(ctx.req, ctx.originalUrl);
-    if (!app.owns(url)) {
+    if (!app.owns(url, ctx.req.headers.accept)) {
       app.passOn(ctx.req, ctx.res, url);
       return next();
     }
@@ -36,7 +36,7 @@ export function createCallback(app: App) {
   const listener = host.callback();
   return (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
     const url = urlOf(req);
-    if (app.owns(url)) {
+    if (app.owns(url, req.headers.accept)) {
       removeOwnHeaders(res);
       const answering = app.answer(req, res, url);
       const withContext = (isAnswered: boolean): unknown => isAnswered || listener(req, res);

@@ -114,6 +114,9 @@ export const da: Texts = {
   'wrongLink.title': 'Linket virker ikke',
   'wrongLink.message':
     'Det kan være ufuldstændigt, komme fra en anden browser eller være mere end et døgn gammelt. Start forfra fra applikationen.',
+  'notFound.title': 'Siden findes ikke',
+  'notFound.message': 'Adressen kan være ufuldstændig eller forældet. Kontrollér den, eller fortsæt fra din konto.',
+  'notFound.account': 'Gå til din konto',
   'noCookies.title': 'Din browser sender ingen cookies',
   'noCookies.message':
     'Login kræver cookies, og der kom ingen tilbage fra din browser. Tillad cookies for dette websted, eller brug en anden browser. Start derefter forfra.',

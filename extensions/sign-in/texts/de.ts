@@ -114,6 +114,9 @@ export const de: Texts = {
   'wrongLink.title': 'Dieser Link funktioniert nicht',
   'wrongLink.message':
     'Er ist vielleicht unvollständig, stammt aus einem anderen Browser oder ist älter als ein Tag. Beginnen Sie neu in der Anwendung.',
+  'notFound.title': 'Diese Seite gibt es nicht',
+  'notFound.message': 'Die Adresse ist vielleicht unvollständig oder veraltet. Prüfen Sie sie, oder fahren Sie bei Ihrem Konto fort.',
+  'notFound.account': 'Zu Ihrem Konto',
   'noCookies.title': 'Ihr Browser sendet keine Cookies',
   'noCookies.message':
     'Die Anmeldung braucht Cookies, und von Ihrem Browser kam keines zurück. Erlauben Sie Cookies für diese Website, oder verwenden Sie einen anderen Browser. Beginnen Sie dann neu.',

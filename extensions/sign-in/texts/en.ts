@@ -112,6 +112,9 @@ export const en = {
   'acting.message': 'Only the person themselves can do this. Stop acting as somebody else to go on as yourself.',
   'wrongLink.title': 'This link doesn’t work',
   'wrongLink.message': 'It may be incomplete, from another browser, or more than a day old. Start again from the application.',
+  'notFound.title': 'There is no such page',
+  'notFound.message': 'The address may be incomplete or out of date. Check it, or go on from your account.',
+  'notFound.account': 'Go to your account',
   'noCookies.title': 'Your browser sends no cookies',
   'noCookies.message':
     'Signing in needs cookies, and none came back from your browser. Allow cookies for this site, or use another browser. Then start again.',

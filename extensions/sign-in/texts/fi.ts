@@ -113,6 +113,9 @@ export const fi: Texts = {
   'acting.message': 'Tämän voi tehdä vain henkilö itse. Lopeta toisena toimiminen, niin voit jatkaa omana itsenäsi.',
   'wrongLink.title': 'Linkki ei toimi',
   'wrongLink.message': 'Se voi olla vajaa, peräisin toisesta selaimesta tai yli vuorokauden vanha. Aloita alusta sovelluksesta.',
+  'notFound.title': 'Sivua ei ole',
+  'notFound.message': 'Osoite voi olla vajaa tai vanhentunut. Tarkista se tai jatka tililtäsi.',
+  'notFound.account': 'Siirry tiliisi',
   'noCookies.title': 'Selaimesi ei lähetä evästeitä',
   'noCookies.message':
     'Kirjautuminen edellyttää evästeitä, eikä selaimesi lähettänyt yhtään takaisin. Salli evästeet tälle sivustolle tai käytä toista selainta. Aloita sitten alusta.',

@@ -113,6 +113,9 @@ export const nb: Texts = {
   'acting.message': 'Dette kan bare personen selv gjøre. Slutt å opptre som en annen for å fortsette som deg selv.',
   'wrongLink.title': 'Denne lenken virker ikke',
   'wrongLink.message': 'Den kan være ufullstendig, fra en annen nettleser eller mer enn ett døgn gammel. Start på nytt fra applikasjonen.',
+  'notFound.title': 'Denne siden finnes ikke',
+  'notFound.message': 'Adressen kan være ufullstendig eller utdatert. Sjekk den, eller gå videre fra kontoen din.',
+  'notFound.account': 'Gå til kontoen din',
   'noCookies.title': 'Nettleseren din sender ingen informasjonskapsler',
   'noCookies.message':
     'Innlogging krever informasjonskapsler, og ingen kom tilbake fra nettleseren din. Tillat informasjonskapsler for dette nettstedet, eller bruk en annen nettleser. Start deretter på nytt.',

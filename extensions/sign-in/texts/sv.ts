@@ -113,6 +113,9 @@ export const sv: Texts = {
   'acting.message': 'Detta kan bara personen själv göra. Sluta agera som någon annan för att fortsätta som dig själv.',
   'wrongLink.title': 'Länken fungerar inte',
   'wrongLink.message': 'Den kan vara ofullständig, komma från en annan webbläsare eller vara äldre än ett dygn. Börja om från programmet.',
+  'notFound.title': 'Sidan finns inte',
+  'notFound.message': 'Adressen kan vara ofullständig eller inaktuell. Kontrollera den eller fortsätt från ditt konto.',
+  'notFound.account': 'Gå till ditt konto',
   'noCookies.title': 'Din webbläsare skickar inga kakor',
   'noCookies.message':
     'Inloggningen behöver kakor (cookies), och inga kom tillbaka från din webbläsare. Tillåt kakor för den här webbplatsen eller använd en annan webbläsare. Börja sedan om.',

@@ -36,6 +36,16 @@ export const impersonationView = (_view: PageView<'impersonation'>, { text, fram
   showReference: false,
 });
 
+/** Returns the page for a path that does not exist. The log has nothing more about it, so the page has no reference. */
+export const notFoundView = ({ account }: PageView<'not-found'>, { text }: PageContext): PageContent => ({
+  ...failure({
+    title: text('notFound.title'),
+    message: text('notFound.message'),
+    more: account !== undefined && buttonLink(account, text('notFound.account')),
+  }),
+  showReference: false,
+});
+
 /** Returns the page for a form that was sent twice, while the first request is still evaluated. */
 export const underWayView = (_view: PageView<'under-way'>, { text }: PageContext): PageContent =>
   failure({ title: text('underWay.title'), message: text('underWay.message') });

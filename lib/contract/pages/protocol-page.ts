@@ -48,6 +48,8 @@ export type ProtocolPage =
   | { readonly page: 'impersonation' }
   /** This browser does not know the sign-in: the URL is wrong, or the sign-in has expired. */
   | { readonly page: 'wrong-link' }
+  /** No page of the service has the path of the request. */
+  | { readonly page: 'not-found' }
   /** A page of an extension. */
   | { readonly page: 'view'; readonly view: View }
   /** The first page of a service in development. `signIn` is the URL that starts a sign-in, if there is such a URL. */
