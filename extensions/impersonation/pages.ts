@@ -193,6 +193,7 @@ function entryOf({ person }: Account) {
   const hasOtherEmail = email !== '' && email !== user.userName;
   return {
     title: { plain: shownName(person) },
+    isPerson: true,
     lines: [{ plain: user.userName }, ...(hasOtherEmail ? [{ plain: email }] : [])],
     action: { text: 'impersonation.who.choose', about: { plain: accountName(person) }, name: 'choose', value: user.id },
   };

@@ -99,7 +99,8 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
     case 'entries':
       return {
         ...part,
-        entries: part.entries.map(({ title, lines = [], action }) => ({
+        entries: part.entries.map(({ title, lines = [], action, ...rest }) => ({
+          ...rest,
           title: words(title),
           lines: lines.map(words),
           ...(action && { action: { ...action, text: words(action.text), about: words(action.about) } }),
@@ -110,7 +111,7 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
     case 'choices':
       return {
         ...part,
-        choices: part.choices.map(({ value, title, lines = [] }) => ({ value, title: words(title), lines: lines.map(words) })),
+        choices: part.choices.map(({ title, lines = [], ...rest }) => ({ ...rest, title: words(title), lines: lines.map(words) })),
       };
     case 'facts':
       return { ...part, facts: part.facts.map(({ label, value }) => ({ label: words(label), value: words(value) })) };

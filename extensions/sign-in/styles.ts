@@ -96,15 +96,10 @@ main { flex: 1; width: 100%; max-width: 27rem; margin: 0 auto; padding: 2.5rem 1
   height: 3rem;
   margin-bottom: 1.25rem;
   border: 1px solid transparent;
-  border-radius: var(--radius);
-  background: var(--accent);
-  color: var(--on-accent);
-  font-size: 1.125rem;
-  font-weight: 650;
-  letter-spacing: 0.01em;
+  border-radius: 50%;
+  background: var(--hover);
 }
-.mark.status { background: var(--hover); color: var(--ink); border-radius: 50%; }
-.mark.problem { background: var(--danger-soft); color: var(--danger); border-radius: 50%; }
+.mark.problem { background: var(--danger-soft); color: var(--danger); }
 .logo { display: block; width: auto; height: auto; max-width: 100%; max-height: 3rem; margin-bottom: 1.25rem; }
 h2 { font-size: 1rem; line-height: 1.4; font-weight: 600; }
 h1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -0.015em; text-wrap: balance; }

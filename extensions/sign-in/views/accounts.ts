@@ -7,10 +7,9 @@ import { chevronIcon } from './parts/icons.js';
 import type { PageContent, PageContext } from './parts/layout.js';
 
 export function accountsView(view: PageView<'accounts'>, context: PageContext): PageContent {
-  const { text, frame } = context;
+  const { text } = context;
   return {
     title: text('accounts.title'),
-    ...(frame.client && { lead: text('organisation.lead', { client: frame.client.name }) }),
     problem: false,
     body: html`<form class="stack" method="post" action="${view.action}">
 ${hiddenFields({ csrf: view.csrf })}

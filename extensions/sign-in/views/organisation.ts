@@ -1,18 +1,17 @@
 /** Choice of the organisation to sign in to. */
 import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
-import { cancelButton, field, person, problemSummary } from './parts/form.js';
+import { cancelButton, field, item, problemSummary } from './parts/form.js';
 import { hiddenFields } from './parts/hidden-fields.js';
 import { chevronIcon } from './parts/icons.js';
 import type { PageContent, PageContext } from './parts/layout.js';
 import { problemText } from './parts/sign-in-words.js';
 
 export function organisationView(view: PageView<'organisation'>, context: PageContext): PageContent {
-  const { text, frame } = context;
+  const { text } = context;
   const problem = problemText(view, context);
   return {
     title: text('organisation.title'),
-    ...(frame.client && { lead: text('organisation.lead', { client: frame.client.name }) }),
     problem: problem !== undefined,
     body: html`<form class="stack" method="post" action="${view.action}">
 ${problemSummary(problem)}
@@ -20,7 +19,7 @@ ${hiddenFields({ csrf: view.csrf, identifier: view.identifier })}
 ${search(view, context)}
 <ul class="choices">${view.choices.map(
       ({ value, tenantName, personName, userName }) => html`<li>
-<button class="account" type="submit" name="choice" value="${value}">${person(tenantName, [personName, userName])}${chevronIcon}</button>
+<button class="account" type="submit" name="choice" value="${value}">${item(tenantName, [personName, userName])}${chevronIcon}</button>
 </li>`,
     )}</ul>
 <button class="text-link centred" type="submit" name="back" value="yes">${text('accounts.other')}</button>

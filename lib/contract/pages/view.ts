@@ -98,11 +98,11 @@ export type ViewPart<Words = Text> =
   /** A list of entries, such as accounts, with an action for each entry. */
   | {
       readonly part: 'entries';
-      /** Kind of the entries. Persons and accounts are drawn with their initials. @default 'persons' */
-      readonly of?: 'persons' | 'things';
       readonly entries: readonly {
         readonly title: Words;
         readonly lines?: readonly Words[];
+        /** Whether the title is the name of a person, which gets the person's initials. @default false */
+        readonly isPerson?: boolean;
         /** A button that submits the form. `about` names the entry, for screen readers. */
         readonly action?: { readonly text: Words; readonly about: Words; readonly name: string; readonly value: string };
       }[];
@@ -112,11 +112,16 @@ export type ViewPart<Words = Text> =
       readonly part: 'links';
       readonly links: readonly { readonly title: Words; readonly lines?: readonly Words[]; readonly href: string }[];
     }
-  /** Entries of which the user selects one. */
+  /** Entries of which the user selects one. `isPerson` as in `entries`. */
   | {
       readonly part: 'choices';
       readonly name: string;
-      readonly choices: readonly { readonly value: string; readonly title: Words; readonly lines?: readonly Words[] }[];
+      readonly choices: readonly {
+        readonly value: string;
+        readonly title: Words;
+        readonly lines?: readonly Words[];
+        readonly isPerson?: boolean;
+      }[];
     }
   /** Facts, each under its label. */
   | { readonly part: 'facts'; readonly facts: readonly { readonly label: Words; readonly value: Words }[] }

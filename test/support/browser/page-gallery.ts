@@ -48,7 +48,7 @@ const view = {
     { part: 'link', text: 'Read all of them', href: 'https://acme.test/terms' },
     { part: 'field', name: 'code', label: 'Code', kind: 'code' },
     { part: 'check', name: 'agree', label: 'I have read them and I agree' },
-    { part: 'choices', name: 'as', choices: [{ value: '1', title: 'Alice Andersen', lines: ['alice@acme.test'] }] },
+    { part: 'choices', name: 'as', choices: [{ value: '1', title: 'Alice Andersen', lines: ['alice@acme.test'], isPerson: true }] },
     { part: 'button', text: 'Accept' },
     { part: 'button', text: 'Not now', name: 'later', value: 'yes', look: 'quiet' },
   ] satisfies readonly PartModel[],

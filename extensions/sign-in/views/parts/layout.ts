@@ -20,7 +20,7 @@ export interface PageContent {
   readonly title: string;
   /** Text under the heading, above the names of the client and the tenant. */
   readonly lead?: string;
-  /** Mark for the state of the page. Absent for the client's logo or monogram. */
+  /** Mark for the state of the page. Absent for the logo. */
   readonly mark?: { readonly icon: Html; readonly problem: boolean };
   /** Whether the page reports a problem, which its document title states. */
   readonly problem: boolean;
@@ -35,7 +35,7 @@ export interface PageContent {
   readonly script?: string;
 }
 
-/** Returns up to two letters for a name, or its first character if it has no letters. */
+/** Returns up to two letters for the name of a person, or its first character if it has no letters. */
 export function initials(name: string): string {
   const words = name.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
   return (words.length === 0 ? [name.trim()] : words.slice(0, 2)).map((word) => [...word][0]?.toUpperCase()).join('');
@@ -47,12 +47,11 @@ export const frameLogo = ({ branding }: PageFrame): string | undefined => imageU
 /** Returns the address of the browser tab's icon. */
 export const frameIcon = ({ branding }: PageFrame): string | undefined => imageUrl(branding?.faviconUri);
 
+/** Returns the mark of the page's state, else the logo. Initials stand for persons alone, so an application without a logo has no mark. */
 function renderMark({ mark }: PageContent, frame: PageFrame): Html | false {
   if (mark) return html`<div class="mark ${mark.problem ? 'problem' : 'status'}">${mark.icon}</div>`;
   const logo = frameLogo(frame);
-  if (logo) return html`<img class="logo" src="${logo}" alt="">`;
-  const letters = initials(frame.client?.name ?? frame.tenant?.name ?? '');
-  return letters !== '' && html`<div class="mark" aria-hidden="true">${letters}</div>`;
+  return logo !== undefined && html`<img class="logo" src="${logo}" alt="">`;
 }
 
 function languageMenu({ locales, link, form }: LanguageMenu, { text, frame }: PageContext): Html {

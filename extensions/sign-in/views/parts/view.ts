@@ -1,7 +1,7 @@
 /** Page of an extension. */
 import { type Html, html, present } from '../../../../lib/extension-door.js';
 import type { PageView, PartModel } from '../../view-models.js';
-import { cancelButton, entry, field, person, problemList, problemSummary } from './form.js';
+import { cancelButton, field, item, person, problemList, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
 import { chevronIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
@@ -77,20 +77,20 @@ function renderPart(part: Exclude<PartModel, FieldModel>, context: PageContext):
       return html`<label class="check"><input type="checkbox" name="${part.name}" value="yes"${part.isTicked && html` checked`}><span>${part.label}</span></label>`;
     case 'entries':
       return html`<ul class="choices">${part.entries.map(
-        ({ title, lines, action }) =>
-          html`<li class="account entry">${part.of === 'things' ? entry(title, lines) : person(title, lines)}${
+        ({ title, lines, isPerson, action }) =>
+          html`<li class="account entry">${(isPerson ? person : item)(title, lines)}${
             action &&
             html`<button class="text-link" type="submit" name="${action.name}" value="${action.value}" aria-label="${action.text}: ${action.about}">${action.text}</button>`
           }</li>`,
       )}</ul>`;
     case 'links':
       return html`<ul class="choices">${part.links.map(
-        ({ title, lines, href }) => html`<li><a class="account" href="${href}">${entry(title, lines)}${chevronIcon}</a></li>`,
+        ({ title, lines, href }) => html`<li><a class="account" href="${href}">${item(title, lines)}${chevronIcon}</a></li>`,
       )}</ul>`;
     case 'choices':
       return html`<ul class="choices">${part.choices.map(
-        ({ value, title, lines }) =>
-          html`<li><button class="account" type="submit" name="${part.name}" value="${value}">${person(title, lines)}${chevronIcon}</button></li>`,
+        ({ value, title, lines, isPerson }) =>
+          html`<li><button class="account" type="submit" name="${part.name}" value="${value}">${(isPerson ? person : item)(title, lines)}${chevronIcon}</button></li>`,
       )}</ul>`;
     case 'button':
       return html`<button class="button${part.look !== undefined && html` ${part.look}`}" type="submit"${part.name !== undefined && html` name="${part.name}" value="${part.value ?? ''}"`}>${part.text}</button>`;
