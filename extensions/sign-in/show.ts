@@ -75,7 +75,7 @@ export function localeOf(ctx: Context, host: PageHost, { tenant, uiLocales, sign
 }
 
 function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): PageFrame {
-  const { client, tenant, reference, additions: added = [] } = surroundings;
+  const { client, tenant, reference, signInPath, additions: added = [] } = surroundings;
   const { client_uri: uri, policy_uri: policyUri, tos_uri: termsUri } = (client?.metadata ?? {}) as Record<string, string | undefined>;
   const locale = localeOf(ctx, host, surroundings);
   const additions = additionsIn(added, host.pages.texts(locale));
@@ -85,6 +85,7 @@ function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): Page
       ? { client: { name: client.name, ...(uri && { uri }), ...(policyUri && { policyUri }), ...(termsUri && { termsUri }) } }
       : {}),
     ...(tenant ? { tenant: { name: tenant.name } } : {}),
+    ...(signInPath === undefined ? {} : { isStep: true }),
     branding: brandingOf(host.service.branding, { client, tenant }),
     ...(reference ? { reference } : {}),
     ...(additions.length > 0 ? { additions } : {}),

@@ -190,6 +190,8 @@ export interface PageFrame {
   /** `uri` is the link back from an error page. The client's metadata contains the other links. */
   readonly client?: { readonly name: string; readonly uri?: string; readonly policyUri?: string; readonly termsUri?: string };
   readonly tenant?: { readonly name: string };
+  /** Whether the page is a step of a sign-in, which continues to the client. */
+  readonly isStep?: true;
   readonly branding?: Branding;
   /** Id of the request in the log. Shown on pages about a failure. */
   readonly reference?: string;

@@ -11,6 +11,7 @@ export const da: Texts = {
 
   'signIn.title': 'Log ind på {client}',
   'signIn.title.plain': 'Log ind',
+  'signIn.continue': 'for at fortsætte til {client}',
   'signIn.or': 'eller',
   'identifier.label': 'E-mail eller brugernavn',
   'identifier.outside':
@@ -35,7 +36,6 @@ export const da: Texts = {
   'accounts.forget': 'Glem {name}',
 
   'create.title': 'Opret konto',
-  'create.lead': 'hos {tenant}',
   'create.givenName': 'Fornavn (valgfrit)',
   'create.familyName': 'Efternavn (valgfrit)',
   'create.email': 'E-mail',
@@ -51,7 +51,6 @@ export const da: Texts = {
   'password.leaked': 'Den adgangskode er kendt fra et læk. Vælg en anden.',
 
   'organisation.title': 'Vælg organisation',
-  'organisation.lead': 'for at fortsætte til {client}',
   'organisation.search': 'Søg efter en organisation',
   'organisation.find': 'Søg',
   'organisation.none': 'Ingen af dine organisationer passer.',

@@ -11,6 +11,7 @@ export const de: Texts = {
 
   'signIn.title': 'Bei {client} anmelden',
   'signIn.title.plain': 'Anmelden',
+  'signIn.continue': 'um mit {client} fortzufahren',
   'signIn.or': 'oder',
   'identifier.label': 'E-Mail-Adresse oder Benutzername',
   'identifier.outside':
@@ -35,7 +36,6 @@ export const de: Texts = {
   'accounts.forget': '{name} vergessen',
 
   'create.title': 'Konto erstellen',
-  'create.lead': 'bei {tenant}',
   'create.givenName': 'Vorname (optional)',
   'create.familyName': 'Nachname (optional)',
   'create.email': 'E-Mail',
@@ -51,7 +51,6 @@ export const de: Texts = {
   'password.leaked': 'Dieses Passwort ist aus einem Datenleck bekannt. Wählen Sie ein anderes.',
 
   'organisation.title': 'Organisation auswählen',
-  'organisation.lead': 'um mit {client} fortzufahren',
   'organisation.search': 'Organisation suchen',
   'organisation.find': 'Suchen',
   'organisation.none': 'Keine Ihrer Organisationen passt dazu.',

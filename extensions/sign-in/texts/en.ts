@@ -10,6 +10,7 @@ export const en = {
 
   'signIn.title': 'Sign in to {client}',
   'signIn.title.plain': 'Sign in',
+  'signIn.continue': 'to continue to {client}',
   'signIn.or': 'or',
   'identifier.label': 'E-mail or user name',
   'identifier.outside':
@@ -34,7 +35,6 @@ export const en = {
   'accounts.forget': 'Forget {name}',
 
   'create.title': 'Create your account',
-  'create.lead': 'at {tenant}',
   'create.givenName': 'Given name (optional)',
   'create.familyName': 'Surname (optional)',
   'create.email': 'E-mail',
@@ -50,7 +50,6 @@ export const en = {
   'password.leaked': 'That password is known from a leak. Choose another one.',
 
   'organisation.title': 'Choose an organisation',
-  'organisation.lead': 'to continue to {client}',
   'organisation.search': 'Find an organisation',
   'organisation.find': 'Search',
   'organisation.none': 'None of your organisations matches.',

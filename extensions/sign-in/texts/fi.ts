@@ -11,6 +11,7 @@ export const fi: Texts = {
 
   'signIn.title': 'Kirjaudu: {client}',
   'signIn.title.plain': 'Kirjaudu sisään',
+  'signIn.continue': 'Jatka palveluun {client}',
   'signIn.or': 'tai',
   'identifier.label': 'Sähköposti tai käyttäjätunnus',
   'identifier.outside':
@@ -35,7 +36,6 @@ export const fi: Texts = {
   'accounts.forget': 'Unohda {name}',
 
   'create.title': 'Luo tili',
-  'create.lead': 'organisaatioon {tenant}',
   'create.givenName': 'Etunimi (valinnainen)',
   'create.familyName': 'Sukunimi (valinnainen)',
   'create.email': 'Sähköposti',
@@ -51,7 +51,6 @@ export const fi: Texts = {
   'password.leaked': 'Tämä salasana tunnetaan tietovuodosta. Valitse toinen.',
 
   'organisation.title': 'Valitse organisaatio',
-  'organisation.lead': 'Jatka palveluun {client}',
   'organisation.search': 'Hae organisaatiota',
   'organisation.find': 'Hae',
   'organisation.none': 'Mikään organisaatioistasi ei vastaa hakua.',

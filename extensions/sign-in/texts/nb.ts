@@ -11,6 +11,7 @@ export const nb: Texts = {
 
   'signIn.title': 'Logg inn på {client}',
   'signIn.title.plain': 'Logg inn',
+  'signIn.continue': 'for å fortsette til {client}',
   'signIn.or': 'eller',
   'identifier.label': 'E-post eller brukernavn',
   'identifier.outside':
@@ -35,7 +36,6 @@ export const nb: Texts = {
   'accounts.forget': 'Glem {name}',
 
   'create.title': 'Opprett konto',
-  'create.lead': 'hos {tenant}',
   'create.givenName': 'Fornavn (valgfritt)',
   'create.familyName': 'Etternavn (valgfritt)',
   'create.email': 'E-post',
@@ -51,7 +51,6 @@ export const nb: Texts = {
   'password.leaked': 'Dette passordet er kjent fra en datalekkasje. Velg et annet.',
 
   'organisation.title': 'Velg organisasjon',
-  'organisation.lead': 'for å fortsette til {client}',
   'organisation.search': 'Søk etter en organisasjon',
   'organisation.find': 'Søk',
   'organisation.none': 'Ingen av organisasjonene dine passer.',

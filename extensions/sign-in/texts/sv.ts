@@ -11,6 +11,7 @@ export const sv: Texts = {
 
   'signIn.title': 'Logga in på {client}',
   'signIn.title.plain': 'Logga in',
+  'signIn.continue': 'för att fortsätta till {client}',
   'signIn.or': 'eller',
   'identifier.label': 'E-post eller användarnamn',
   'identifier.outside':
@@ -35,7 +36,6 @@ export const sv: Texts = {
   'accounts.forget': 'Glöm {name}',
 
   'create.title': 'Skapa konto',
-  'create.lead': 'hos {tenant}',
   'create.givenName': 'Förnamn (valfritt)',
   'create.familyName': 'Efternamn (valfritt)',
   'create.email': 'E-post',
@@ -51,7 +51,6 @@ export const sv: Texts = {
   'password.leaked': 'Det lösenordet är känt från en läcka. Välj ett annat.',
 
   'organisation.title': 'Välj organisation',
-  'organisation.lead': 'för att fortsätta till {client}',
   'organisation.search': 'Sök efter en organisation',
   'organisation.find': 'Sök',
   'organisation.none': 'Ingen av dina organisationer matchar.',

@@ -13,7 +13,7 @@ const fields = [
 ] as const;
 
 export function createView(view: PageView<'create'>, context: PageContext): PageContent {
-  const { text, frame } = context;
+  const { text } = context;
   const general =
     view.problem === 'attempts.exceeded'
       ? text(view.problem, { duration: text.minutes(view.minutes) })
@@ -26,7 +26,6 @@ export function createView(view: PageView<'create'>, context: PageContext): Page
   const values: Record<string, string | undefined> = { givenName: view.givenName, familyName: view.familyName, email: view.email };
   return {
     title: text('create.title'),
-    ...(frame.tenant && { lead: text('create.lead', { tenant: frame.tenant.name }) }),
     problem: isRefused,
     hasPassword: true,
     body: html`<form class="stack" method="post" action="${view.action}" novalidate>

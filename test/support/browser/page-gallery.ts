@@ -14,6 +14,7 @@ const frame: PageFrame = {
   locale: 'en',
   client: { name: 'Acme Orders' },
   tenant: { name: 'Acme Industries AS' },
+  isStep: true,
   reference: '0198f1c2-7d3e-7a41',
   languages: { locales, link: '?ui_locales=' },
 };
@@ -198,7 +199,7 @@ export const gallery: readonly GalleryPage[] = [
       other: '/interaction/1?restart=yes',
       choices: choices.map((choice, at) => ({ ...choice, isSignedIn: at === 0 })),
     },
-    frame: { locale: 'en', client: { name: 'Acme Orders' } },
+    frame: { locale: 'en', client: { name: 'Acme Orders' }, isStep: true },
   },
   {
     name: 'accounts-long',
@@ -222,7 +223,7 @@ export const gallery: readonly GalleryPage[] = [
   {
     name: 'organisation',
     view: { page: 'organisation', ...form, identifier: 'alice', choices },
-    frame: { locale: 'en', client: { name: 'Acme Orders' } },
+    frame: { locale: 'en', client: { name: 'Acme Orders' }, isStep: true },
   },
   {
     name: 'organisation-missing',
@@ -248,7 +249,7 @@ export const gallery: readonly GalleryPage[] = [
       find: { search: '', all: '1,2' },
       choices: Array.from({ length: 9 }, (_, at) => ({ value: String(at), ...alice, tenantName: `Acme ${at + 1}` })),
     },
-    frame: { locale: 'en', client: { name: 'Acme Orders' } },
+    frame: { locale: 'en', client: { name: 'Acme Orders' }, isStep: true },
   },
   {
     name: 'organisation-none',

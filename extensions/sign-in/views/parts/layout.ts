@@ -18,7 +18,7 @@ export interface PageContext {
 export interface PageContent {
   /** Heading of the page. */
   readonly title: string;
-  /** Text under the heading, above the names of the client and the tenant. */
+  /** Text under the heading, below the names of the client and the tenant. */
   readonly lead?: string;
   /** Mark for the state of the page. Absent for the logo. */
   readonly mark?: { readonly icon: Html; readonly problem: boolean };
@@ -85,8 +85,18 @@ function footer({ showReference }: PageContent, context: PageContext): Html | fa
 }
 
 /** Returns the names of the client and the tenant that the heading does not contain. */
-const unsaidNames = ({ title, lead = '' }: PageContent, { client, tenant }: PageFrame): string[] =>
-  [client?.name, tenant?.name].filter((name) => name !== undefined && !`${title} ${lead}`.includes(name)) as string[];
+const unsaidNames = ({ title, lead = '' }: PageContent, { client, tenant }: PageFrame): string[] => [
+  ...new Set([client?.name, tenant?.name].filter((name) => name !== undefined && !`${title} ${lead}`.includes(name)) as string[]),
+];
+
+/** Returns the line under the heading. On a step of a sign-in, the line continues the heading: “to continue to” the client. */
+function namesLine(content: PageContent, { text, frame }: PageContext): Html | false {
+  const { client, isStep } = frame;
+  const names = unsaidNames(content, frame).map((name) =>
+    isStep && content.mark === undefined && name === client?.name ? text('signIn.continue', { client: name }) : name,
+  );
+  return names.length > 0 && html`<p class="names">${names.join(' · ')}</p>`;
+}
 
 function documentTitle(content: PageContent, { text, frame }: PageContext): string {
   const title = [content.title, ...unsaidNames(content, frame)].join(' – ');
@@ -110,7 +120,6 @@ const impersonationBanner = ({ text, frame: { impersonation } }: PageContext): H
 /** Returns the whole document. */
 export function layout(content: PageContent, context: PageContext): Html {
   const { frame } = context;
-  const names = unsaidNames(content, frame);
   const script = scriptOf(content);
   const icon = frameIcon(frame);
   return html`<!doctype html>
@@ -135,8 +144,8 @@ ${impersonationBanner(context)}<main>
 <div class="intro">
 ${renderMark(content, frame)}
 <h1>${content.title}</h1>
+${namesLine(content, context)}
 ${content.lead !== undefined && html`<p class="lead">${content.lead}</p>`}
-${names.length > 0 && html`<p class="names">${names.join(' · ')}</p>`}
 </div>
 ${content.body}
 </main>
