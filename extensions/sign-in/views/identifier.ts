@@ -49,12 +49,15 @@ function identifierScript({ others }: PageView<'identifier'>): string | undefine
   return sources.size === 0 ? undefined : [...sources].map((source) => `{${source}}`).join('\n');
 }
 
-const otherWays = ({ others, isElsewhere }: PageView<'identifier'>, { text, frame }: PageContext): Html | false =>
-  others !== undefined &&
-  html`${!isElsewhere && html`<p class="or"${others.buttons.every(({ script }) => script) && html` hidden`}>${text('signIn.or')}</p>`}
+/** Returns the buttons of other ways to sign in. The buttons have an outline, so that the page has one filled button, except for the only way. */
+function otherWays({ others, isElsewhere }: PageView<'identifier'>, { text, frame }: PageContext): Html | false {
+  if (others === undefined) return false;
+  const isOnly = isElsewhere === true && others.buttons.length === 1;
+  return html`${!isElsewhere && html`<p class="or"${others.buttons.every(({ script }) => script) && html` hidden`}>${text('signIn.or')}</p>`}
 ${others.buttons.map(
   ({ idp, label, script }) =>
-    html`<button class="button neutral" type="submit"${
+    html`<button class="button${!isOnly && html` quiet`}" type="submit"${
       script !== undefined && html` hidden data-action="${idp}" data-value="${script.value}"`
     } formaction="${others.action}" formnovalidate name="idp" value="${idp}">${label[frame.locale]}</button>`,
 )}`;
+}
