@@ -78,6 +78,7 @@ function createPages({ service: { own, url }, pages: { view } }: ExtensionContex
             part: 'field',
             name: 'organisation',
             label: 'passwords.forgotten.organisation',
+            hint: 'passwords.forgotten.organisationHint',
             autocomplete: 'organization',
             value: organisation,
             isOptional: true,

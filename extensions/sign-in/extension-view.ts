@@ -42,13 +42,10 @@ export function resolveView(view: View, language: Language, guard: Guard): PageV
   if (script !== undefined && /<[/!]/.test(script))
     throw new TypeError('The script of a page contains markup. Write < before / or ! in another way.');
   checkPasswords(view);
-  const optional = (name: string, text: Text | undefined) => (text === undefined ? {} : { [name]: words(text) });
-
   return {
     page: 'view',
     title: words(title),
-    ...optional('lead', lead),
-    ...optional('problem', problem),
+    ...optional({ lead, problem }, words),
     ...present({ script }),
     ...(form && {
       form: {
@@ -60,6 +57,10 @@ export function resolveView(view: View, language: Language, guard: Guard): PageV
     parts: parts.map((part) => resolvePart(part, words)),
   } as PageView<'view'>;
 }
+
+/** Returns those of the texts that are given. */
+const optional = (texts: Readonly<Record<string, Text | undefined>>, words: (text: Text) => string): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(texts).flatMap(([name, text]) => (text === undefined ? [] : [[name, words(text)]])));
 
 /** @throws TypeError for a password field without a user name under which a password manager could save the password. */
 function checkPasswords({ form, parts }: View): void {
@@ -93,7 +94,11 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
     case 'scopes':
       return { ...part, label: words(part.label) };
     case 'field':
-      return { ...part, label: words(part.label), ...(part.problem === undefined ? {} : { problem: words(part.problem) }) };
+      return {
+        ...part,
+        label: words(part.label),
+        ...optional({ hint: part.hint, problem: part.problem }, words),
+      };
     case 'check':
       return { ...part, label: words(part.label) };
     case 'entries':

@@ -127,6 +127,7 @@ h1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -0.
 .alert:focus-visible { outline: 2px solid var(--danger); outline-offset: 1px; }
 
 label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
+.hint { margin: -0.25rem 0 0.5rem; color: var(--muted); font-size: 0.9375rem; text-wrap: pretty; }
 .field input {
   display: block;
   width: 100%;

@@ -6,6 +6,7 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.forgotten.lead': 'Vi sender dig et link, hvor du vælger en ny.',
   'passwords.forgotten.identifier': 'E-mail eller brugernavn',
   'passwords.forgotten.organisation': 'Organisation (valgfrit)',
+  'passwords.forgotten.organisationHint': 'Kun hvis du har konti med dette navn hos flere organisationer.',
   'passwords.forgotten.submit': 'Send link',
   'passwords.forgotten.back': 'Tilbage til login',
   'passwords.forgotten.missing': 'Skriv e-mail eller brugernavn.',

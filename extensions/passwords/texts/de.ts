@@ -6,6 +6,7 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.forgotten.lead': 'Wir senden Ihnen einen Link, mit dem Sie ein neues wählen.',
   'passwords.forgotten.identifier': 'E-Mail oder Benutzername',
   'passwords.forgotten.organisation': 'Organisation (optional)',
+  'passwords.forgotten.organisationHint': 'Nur, wenn Sie mit diesem Namen Konten bei mehreren Organisationen haben.',
   'passwords.forgotten.submit': 'Link senden',
   'passwords.forgotten.back': 'Zurück zur Anmeldung',
   'passwords.forgotten.missing': 'Geben Sie E-Mail oder Benutzername ein.',

@@ -5,6 +5,7 @@ export const en = {
   'passwords.forgotten.lead': 'We send you a link to choose a new one.',
   'passwords.forgotten.identifier': 'E-mail or user name',
   'passwords.forgotten.organisation': 'Organisation (optional)',
+  'passwords.forgotten.organisationHint': 'Only if you have accounts with this name at several organisations.',
   'passwords.forgotten.submit': 'Send link',
   'passwords.forgotten.back': 'Back to sign-in',
   'passwords.forgotten.missing': 'Enter your e-mail or user name.',

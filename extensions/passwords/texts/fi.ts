@@ -6,6 +6,7 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.forgotten.lead': 'Lähetämme sinulle linkin, jolla valitset uuden.',
   'passwords.forgotten.identifier': 'Sähköposti tai käyttäjätunnus',
   'passwords.forgotten.organisation': 'Organisaatio (valinnainen)',
+  'passwords.forgotten.organisationHint': 'Vain jos sinulla on tilejä tällä tunnuksella useassa organisaatiossa.',
   'passwords.forgotten.submit': 'Lähetä linkki',
   'passwords.forgotten.back': 'Takaisin kirjautumiseen',
   'passwords.forgotten.missing': 'Anna sähköposti tai käyttäjätunnus.',

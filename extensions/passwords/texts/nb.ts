@@ -6,6 +6,7 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.forgotten.lead': 'Vi sender deg en lenke der du velger et nytt.',
   'passwords.forgotten.identifier': 'E-post eller brukernavn',
   'passwords.forgotten.organisation': 'Organisasjon (valgfritt)',
+  'passwords.forgotten.organisationHint': 'Bare hvis du har kontoer med dette navnet hos flere organisasjoner.',
   'passwords.forgotten.submit': 'Send lenke',
   'passwords.forgotten.back': 'Tilbake til innlogging',
   'passwords.forgotten.missing': 'Skriv e-post eller brukernavn.',

@@ -6,6 +6,7 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.forgotten.lead': 'Vi skickar en länk där du väljer ett nytt.',
   'passwords.forgotten.identifier': 'E-post eller användarnamn',
   'passwords.forgotten.organisation': 'Organisation (valfritt)',
+  'passwords.forgotten.organisationHint': 'Bara om du har konton med det här namnet hos flera organisationer.',
   'passwords.forgotten.submit': 'Skicka länk',
   'passwords.forgotten.back': 'Tillbaka till inloggningen',
   'passwords.forgotten.missing': 'Ange e-post eller användarnamn.',

@@ -23,6 +23,7 @@ export const da: Texts = {
   'password.submit': 'Log ind',
   'password.restart': 'Ikke dig?',
   'password.organisation': 'Organisation (valgfrit)',
+  'password.organisation.hint': 'Kun hvis du har konti med dette navn hos flere organisationer.',
   'password.missing': 'Indtast din adgangskode.',
   'credentials.mismatch': 'E-mailen og adgangskoden passer ikke sammen.',
   'account.unconfirmed':

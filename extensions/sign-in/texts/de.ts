@@ -23,6 +23,7 @@ export const de: Texts = {
   'password.submit': 'Anmelden',
   'password.restart': 'Nicht Sie?',
   'password.organisation': 'Organisation (optional)',
+  'password.organisation.hint': 'Nur, wenn Sie mit diesem Namen Konten bei mehreren Organisationen haben.',
   'password.missing': 'Geben Sie Ihr Passwort ein.',
   'credentials.mismatch': 'E-Mail-Adresse und Passwort passen nicht zusammen.',
   'account.unconfirmed':

@@ -22,6 +22,7 @@ export const en = {
   'password.submit': 'Sign in',
   'password.restart': 'Not you?',
   'password.organisation': 'Organisation (optional)',
+  'password.organisation.hint': 'Only if you have accounts with this name at several organisations.',
   'password.missing': 'Enter your password.',
   'credentials.mismatch': 'That e-mail and password don’t match.',
   'account.unconfirmed':

@@ -23,6 +23,7 @@ export const fi: Texts = {
   'password.submit': 'Kirjaudu',
   'password.restart': 'Etkö tämä ole sinä?',
   'password.organisation': 'Organisaatio (valinnainen)',
+  'password.organisation.hint': 'Vain jos sinulla on tilejä tällä tunnuksella useassa organisaatiossa.',
   'password.missing': 'Anna salasana.',
   'credentials.mismatch': 'Sähköposti ja salasana eivät täsmää.',
   'account.unconfirmed':

@@ -23,6 +23,7 @@ export const nb: Texts = {
   'password.submit': 'Logg inn',
   'password.restart': 'Ikke deg?',
   'password.organisation': 'Organisasjon (valgfritt)',
+  'password.organisation.hint': 'Bare hvis du har kontoer med dette navnet hos flere organisasjoner.',
   'password.missing': 'Skriv inn passordet ditt.',
   'credentials.mismatch': 'E-posten og passordet stemmer ikke overens.',
   'account.unconfirmed':

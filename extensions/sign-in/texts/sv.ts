@@ -23,6 +23,7 @@ export const sv: Texts = {
   'password.submit': 'Logga in',
   'password.restart': 'Inte du?',
   'password.organisation': 'Organisation (valfritt)',
+  'password.organisation.hint': 'Bara om du har konton med det här namnet hos flera organisationer.',
   'password.missing': 'Ange ditt lösenord.',
   'credentials.mismatch': 'E-posten och lösenordet stämmer inte överens.',
   'account.unconfirmed':

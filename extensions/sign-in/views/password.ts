@@ -39,6 +39,7 @@ ${
     {
       name: 'organisation',
       label: text('password.organisation'),
+      hint: text('password.organisation.hint'),
       type: 'text',
       autocomplete: 'organization',
       value: view.organisation,

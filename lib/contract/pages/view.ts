@@ -47,6 +47,8 @@ export interface FieldPart<Words> {
   readonly name: string;
   readonly label: Words;
   readonly isOptional?: boolean;
+  /** What the field needs or is for, shown between the label and the input. */
+  readonly hint?: Words;
   /** Problem of the field, shown next to it. */
   readonly problem?: Words;
 }

@@ -27,6 +27,8 @@ type UserName = { readonly field: string } | { readonly value: string; readonly 
 interface CommonField {
   readonly name: string;
   readonly label: string;
+  /** What the field needs or is for, shown between the label and the input. */
+  readonly hint?: string | undefined;
   /** Problem of the field. */
   readonly problem?: string | undefined;
   readonly isOptional?: boolean;
@@ -48,13 +50,17 @@ const userNameInput = ({ value, name }: Extract<UserName, { value: string }>): H
 
 /** Returns a labelled input with its problem. The input of a user name comes before a password. Scripts add a button that shows the password. */
 export function field(of: Field, { text }: PageContext): Html {
-  const { name, label, type, autocomplete, problem, isOptional = false, autofocus, attributes } = of;
+  const { name, label, hint, type, autocomplete, problem, isOptional = false, autofocus, attributes } = of;
   const value = of.type === 'text' ? of.value : undefined;
+  const described = [hint !== undefined && `${name}-hint`, problem !== undefined && `${name}-problem`].filter(Boolean).join(' ');
   const input = html`<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${!isOptional && html` required`}${
     value !== undefined && html` value="${value}"`
-  }${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true" aria-describedby="${name}-problem"`}${attributes}>`;
+  }${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true"`}${
+    described !== '' && html` aria-describedby="${described}"`
+  }${attributes}>`;
   return html`${of.type === 'password' && 'value' in of.userName && userNameInput(of.userName)}<div class="field">
 <label for="${name}">${label}</label>
+${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 ${type === 'password' ? html`<div class="secret">${input}${revealButton(name, text('password.reveal'))}</div>` : input}
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
 </div>`;

@@ -50,8 +50,8 @@ interface Place {
 }
 
 function renderField(part: FieldModel, { focused, before }: Place, context: PageContext): Html {
-  const { name, label, problem, isOptional = false } = part;
-  const common = { name, label, problem, isOptional, autofocus: name === focused };
+  const { name, label, hint, problem, isOptional = false } = part;
+  const common = { name, label, hint, problem, isOptional, autofocus: name === focused };
   if (part.kind === 'password') {
     const { autocomplete, userName } = part;
     // The form has one input for a user name, because Chromium takes a second input for the start of another form.
