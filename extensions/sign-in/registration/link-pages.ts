@@ -171,8 +171,13 @@ async function askedElsewhere(
     { part: 'text', text: 'sign-in.confirm.elsewhere' },
     { ...fieldOf('givenName'), isOptional: true, autocomplete: 'given-name', value: givenName },
     { ...fieldOf('familyName'), isOptional: true, autocomplete: 'family-name', value: familyName },
-    { ...fieldOf('password'), kind: 'password', autocomplete: 'new-password', userName: prepared.email },
-    { part: 'text', text: { key: 'sign-in.confirm.rule', values: { length: String(passwordLength) } } },
+    {
+      ...fieldOf('password'),
+      kind: 'password',
+      autocomplete: 'new-password',
+      userName: prepared.email,
+      hint: { key: 'sign-in.confirm.rule', values: { length: String(passwordLength) } },
+    },
   ];
 }
 

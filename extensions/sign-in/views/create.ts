@@ -32,11 +32,12 @@ export function createView(view: PageView<'create'>, context: PageContext): Page
 ${problemSummary(general)}${problemList(wrong)}
 ${hiddenFields({ csrf: view.csrf })}
 ${fields.map((one) => {
-  const label = text(one.name === 'password' ? 'password.label' : `create.${one.name}`);
-  const state = { label, problem: wrong.get(one.name), autofocus: one.name === (first ?? (isRefused ? undefined : 'givenName')) };
+  const isPassword = one.name === 'password';
+  const label = text(isPassword ? 'password.label' : `create.${one.name}`);
+  const hint = isPassword ? text('create.password', { length: String(view.passwordLength) }) : undefined;
+  const state = { label, hint, problem: wrong.get(one.name), autofocus: one.name === (first ?? (isRefused ? undefined : 'givenName')) };
   return field(one.type === 'text' ? { ...one, ...state, value: values[one.name] } : { ...one, ...state }, context);
 })}
-<p class="lead">${text('create.password', { length: String(view.passwordLength) })}</p>
 <button class="button" type="submit">${text('create.submit')}</button>
 <a class="text-link centred" href="${view.signIn}">${text('create.signIn')}</a>
 ${cancelButton(view, context)}
