@@ -44,6 +44,7 @@ async function startDemo({
     ...(saml && { extensions: saml.extensions, subjectSalt: keyed?.subjectSalt ?? saml.subjectSalt }),
     // The full cost would protect nothing, because the demo prints its passwords.
     passwords: { scryptCost: 2 ** 10 },
+    branding: { privacyUri: `${rpOrigin}/privacy`, termsUri: `${rpOrigin}/terms`, helpUri: `${rpOrigin}/help` },
     mail: { send: mailbox.keep },
     ciba: { notify: phones.notify },
     impersonation: { permission: supportPermission, notify: true },

@@ -10,6 +10,7 @@ import { createMailPages, type Mailbox } from './mailbox.js';
 import { createOrdersApi } from './orders-api.js';
 import { asProblem } from './problems.js';
 import { spaScopes } from './seed.js';
+import { aboutPage, aboutPaths } from './views/about.js';
 import { backOfficeScript } from './views/back-office-script.js';
 import { errorPage } from './views/error.js';
 import { spaPage } from './views/spa.js';
@@ -52,6 +53,9 @@ export function createRelyingParty({ issuer, origin, mailbox, phones, servicePro
   });
 
   const assets = new Router()
+    .get(aboutPaths, (ctx) => {
+      ctx.body = aboutPage(ctx.path);
+    })
     .get('/spa', (ctx) => {
       ctx.body = spaPage({ issuer, clientId: 'spa', redirectUri: `${origin}/spa`, scope: spaScopes.join(' ') });
     })

@@ -7,6 +7,7 @@ import { IdpError } from '../errors.js';
 import type { Row } from '../store/directory-store.js';
 import type { Branding, Stored } from '../store/records/records.js';
 import { IMAGE_ADDRESS, isImageAddress } from '../text/image-address.js';
+import { isLinkAddress, LINK_ADDRESS } from '../text/link-address.js';
 import { referenceToken } from '../text/json-pointer.js';
 import { isBlank, type TextKind, textProblem } from '../text/kinds.js';
 import { ownMember } from '../text/own-member.js';
@@ -275,15 +276,17 @@ export function checkInput(schema: TSchema, value: unknown): void {
   if (problem) throw new IdpError('invalid_record', { ...problem });
 }
 
-/** @throws IdpError `invalid_record` for an accent colour on which no text is readable, and for an image address that no page can load. */
+/** @throws IdpError `invalid_record` for an accent colour on which no text is readable, and for an address that no page can load or link. */
 export function checkBranding(given: Branding | null | undefined, path: string): void {
-  const { accentColor, logoUri, faviconUri } = given ?? {};
+  const { accentColor, logoUri, faviconUri, privacyUri, termsUri, helpUri } = given ?? {};
   const refuse = (name: keyof Branding, expected: string | undefined): void => {
     if (expected !== undefined) throw new IdpError('invalid_record', { path: `${path}/${name}`, expected });
   };
   refuse('accentColor', accentColor === undefined ? undefined : expectedAccent(accentColor));
   for (const [name, uri] of Object.entries({ logoUri, faviconUri }))
     refuse(name as keyof Branding, uri === undefined || isImageAddress(uri) ? undefined : IMAGE_ADDRESS);
+  for (const [name, uri] of Object.entries({ privacyUri, termsUri, helpUri }))
+    refuse(name as keyof Branding, uri === undefined || isLinkAddress(uri) ? undefined : LINK_ADDRESS);
 }
 
 /** Returns the fields of a new record. @param now the time that all nodes share */

@@ -150,6 +150,12 @@ const branding = {
   radius: withDefault(10, wholeNumber('whole pixels', 0, 24)),
   /** Font that devices have installed. @default 'system' */
   font: withDefault('system', oneOf('system', 'humanist', 'rounded', 'serif')),
+  /** Privacy policy, linked at the foot of each page: an http or https URL, or a path of the issuer's origin. @default none */
+  privacyUri: only<string>(values.checkLink, true),
+  /** Terms of service, linked as the privacy policy is, and on the page that creates an account. @default none */
+  termsUri: only<string>(values.checkLink, true),
+  /** Help, linked as the privacy policy is. @default none */
+  helpUri: only<string>(values.checkLink, true),
 };
 /** Look of pages and mails for which neither the client nor the tenant sets its own. */
 export interface BrandingOptions extends RequiredOptions<typeof branding>, OptionalOptions<typeof branding> {}
@@ -414,7 +420,7 @@ export const optionTable = {
   sessions: withDefault({}, group<SessionOptions, typeof sessions>(sessions)),
   /** Hashes of passwords, and passwords that are refused. @default {} */
   passwords: withDefault({}, group<PasswordOptions, typeof passwords>(passwords)),
-  /** Logo, accent colour and corner radius of the pages and mails, where a tenant's `branding` or a client's `styles` has none. @default {} */
+  /** Logo, colours, font and links of the pages and mails, where a tenant's `branding` or a client's `styles` has none. @default {} */
   branding: withDefault({}, group<BrandingOptions, typeof branding>(branding)),
   /** Languages of the pages. The first is used for a user who accepts none of them. @default ['en', 'nb', 'sv', 'da', 'fi', 'de'] */
   locales: withDefault(

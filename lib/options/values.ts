@@ -5,6 +5,7 @@ import { isScope, SCOPE_OR_FALSE } from '../claims/checks.js';
 import { expectedAccent } from '../display/contrast.js';
 import { canParseUrl } from '../text/can-parse-url.js';
 import { IMAGE_ADDRESS, isImageAddress } from '../text/image-address.js';
+import { isLinkAddress, LINK_ADDRESS } from '../text/link-address.js';
 
 export type ValueCheck = (value: unknown) => string | undefined;
 
@@ -53,6 +54,8 @@ export const checkAccent: ValueCheck = (value) =>
   typeof value === 'string' && /^#[\da-f]{6}$/i.test(value) ? expectedAccent(value) : "a colour as #rrggbb, such as '#0a5c36'";
 
 export const checkImage: ValueCheck = (value) => (typeof value === 'string' && isImageAddress(value) ? undefined : IMAGE_ADDRESS);
+
+export const checkLink: ValueCheck = (value) => (typeof value === 'string' && isLinkAddress(value) ? undefined : LINK_ADDRESS);
 
 export const checkClaimScope: ValueCheck = (value) => (value === false || isScope(value) ? undefined : SCOPE_OR_FALSE);
 

@@ -55,6 +55,8 @@ export const token = (beginning = '') => Type.String({ minLength: 1, maxLength: 
 export const secretText = (minLength = 1) => Type.String({ minLength, maxLength: 512, pattern: '^[ -~]+$' });
 /** Returns the schema of the address of an image that pages may load: an https URL, or a path of the issuer's origin. */
 export const pageImage = () => Type.String({ pattern: '^(https://[^/@\\\\]|/(?![/\\\\]))', maxLength: 2000, [TEXT_KIND]: 'line' });
+/** Returns the schema of the address of a link on pages: an http or https URL, or a path of the issuer's origin. */
+export const pageLink = () => Type.String({ pattern: '^(https?://[^/@\\\\]|/(?![/\\\\]))', maxLength: 2000, [TEXT_KIND]: 'line' });
 /** Returns the schema of the URL of an image that applications load. */
 export const pictureUrl = () => Type.String({ pattern: '^https?://', [TEXT_KIND]: 'line' });
 

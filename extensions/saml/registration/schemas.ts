@@ -53,7 +53,7 @@ export type Form = Static<typeof form>;
 
 const { format, claim, ifAnotherIsAsked } = fields.nameId.properties;
 const { isAllowed, relayState } = fields.idpInitiated.properties;
-const { logoUri, faviconUri, accentColor, radius, font } = fields.styles.properties;
+const { logoUri, faviconUri, accentColor, radius, font, privacyUri, termsUri, helpUri } = fields.styles.properties;
 const styles = Type.Object(
   {
     logoUri: orNull(logoUri),
@@ -61,6 +61,9 @@ const styles = Type.Object(
     accentColor: orNull(accentColor),
     radius: orNull(radius),
     font: orNull(font),
+    privacyUri: orNull(privacyUri),
+    termsUri: orNull(termsUri),
+    helpUri: orNull(helpUri),
   },
   strict,
 );

@@ -8,6 +8,9 @@ export const da: Texts = {
   'back.plain': 'Gå tilbage',
   startAgain: 'Start forfra',
   problemTitle: 'Fejl: {title}',
+  'foot.privacy': 'Privatliv',
+  'foot.terms': 'Vilkår',
+  'foot.help': 'Hjælp',
 
   'signIn.title': 'Log ind på {client}',
   'signIn.title.plain': 'Log ind',
@@ -41,6 +44,8 @@ export const da: Texts = {
   'create.familyName': 'Efternavn (valgfrit)',
   'create.email': 'E-mail',
   'create.password': 'Vælg en adgangskode på mindst {length} tegn.',
+  'create.terms': 'Når du opretter en konto, accepterer du disse: {link}.',
+  'create.privacy': 'Hvad der sker med dine oplysninger: {link}.',
   'create.submit': 'Opret konto',
   'create.signIn': 'Jeg har en konto',
   'givenName.invalid': 'Skriv fornavnet på én linje med højst 200 tegn, eller lad feltet være tomt.',

@@ -8,6 +8,9 @@ export const de: Texts = {
   'back.plain': 'Zurück',
   startAgain: 'Neu beginnen',
   problemTitle: 'Fehler: {title}',
+  'foot.privacy': 'Datenschutz',
+  'foot.terms': 'Nutzungsbedingungen',
+  'foot.help': 'Hilfe',
 
   'signIn.title': 'Bei {client} anmelden',
   'signIn.title.plain': 'Anmelden',
@@ -41,6 +44,8 @@ export const de: Texts = {
   'create.familyName': 'Nachname (optional)',
   'create.email': 'E-Mail',
   'create.password': 'Wählen Sie ein Passwort mit mindestens {length} Zeichen.',
+  'create.terms': 'Wenn Sie ein Konto erstellen, akzeptieren Sie die {link}.',
+  'create.privacy': 'Was mit Ihren Daten geschieht: {link}.',
   'create.submit': 'Konto erstellen',
   'create.signIn': 'Ich habe ein Konto',
   'givenName.invalid': 'Geben Sie den Vornamen in einer Zeile mit höchstens 200 Zeichen ein, oder lassen Sie das Feld leer.',

@@ -7,6 +7,9 @@ export const en = {
   'back.plain': 'Go back',
   startAgain: 'Start again',
   problemTitle: 'Error: {title}',
+  'foot.privacy': 'Privacy',
+  'foot.terms': 'Terms',
+  'foot.help': 'Help',
 
   'signIn.title': 'Sign in to {client}',
   'signIn.title.plain': 'Sign in',
@@ -40,6 +43,8 @@ export const en = {
   'create.familyName': 'Surname (optional)',
   'create.email': 'E-mail',
   'create.password': 'Choose a password of at least {length} characters.',
+  'create.terms': 'By creating an account, you accept the {link}.',
+  'create.privacy': 'What happens to your data: {link}.',
   'create.submit': 'Create account',
   'create.signIn': 'I have an account',
   'givenName.invalid': 'Enter a given name of one line with at most 200 characters, or leave it empty.',

@@ -8,6 +8,9 @@ export const fi: Texts = {
   'back.plain': 'Palaa takaisin',
   startAgain: 'Aloita alusta',
   problemTitle: 'Virhe: {title}',
+  'foot.privacy': 'Tietosuoja',
+  'foot.terms': 'Ehdot',
+  'foot.help': 'Ohje',
 
   'signIn.title': 'Kirjaudu: {client}',
   'signIn.title.plain': 'Kirjaudu sisään',
@@ -41,6 +44,8 @@ export const fi: Texts = {
   'create.familyName': 'Sukunimi (valinnainen)',
   'create.email': 'Sähköposti',
   'create.password': 'Valitse vähintään {length} merkin salasana.',
+  'create.terms': 'Luomalla tilin hyväksyt nämä: {link}.',
+  'create.privacy': 'Näin tietojasi käsitellään: {link}.',
   'create.submit': 'Luo tili',
   'create.signIn': 'Minulla on tili',
   'givenName.invalid': 'Kirjoita etunimi yhdelle riville, enintään 200 merkkiä, tai jätä kenttä tyhjäksi.',

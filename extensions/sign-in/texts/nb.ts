@@ -8,6 +8,9 @@ export const nb: Texts = {
   'back.plain': 'Gå tilbake',
   startAgain: 'Start på nytt',
   problemTitle: 'Feil: {title}',
+  'foot.privacy': 'Personvern',
+  'foot.terms': 'Vilkår',
+  'foot.help': 'Hjelp',
 
   'signIn.title': 'Logg inn på {client}',
   'signIn.title.plain': 'Logg inn',
@@ -41,6 +44,8 @@ export const nb: Texts = {
   'create.familyName': 'Etternavn (valgfritt)',
   'create.email': 'E-post',
   'create.password': 'Velg et passord på minst {length} tegn.',
+  'create.terms': 'Ved å opprette en konto godtar du disse: {link}.',
+  'create.privacy': 'Hva som skjer med opplysningene dine: {link}.',
   'create.submit': 'Opprett konto',
   'create.signIn': 'Jeg har en konto',
   'givenName.invalid': 'Skriv fornavnet på én linje med høyst 200 tegn, eller la feltet stå tomt.',

@@ -8,6 +8,9 @@ export const sv: Texts = {
   'back.plain': 'Gå tillbaka',
   startAgain: 'Börja om',
   problemTitle: 'Fel: {title}',
+  'foot.privacy': 'Integritet',
+  'foot.terms': 'Villkor',
+  'foot.help': 'Hjälp',
 
   'signIn.title': 'Logga in på {client}',
   'signIn.title.plain': 'Logga in',
@@ -41,6 +44,8 @@ export const sv: Texts = {
   'create.familyName': 'Efternamn (valfritt)',
   'create.email': 'E-post',
   'create.password': 'Välj ett lösenord med minst {length} tecken.',
+  'create.terms': 'När du skapar ett konto godkänner du dessa: {link}.',
+  'create.privacy': 'Vad som händer med dina uppgifter: {link}.',
   'create.submit': 'Skapa konto',
   'create.signIn': 'Jag har ett konto',
   'givenName.invalid': 'Ange förnamnet på en rad med högst 200 tecken, eller lämna fältet tomt.',

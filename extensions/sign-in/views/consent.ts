@@ -4,6 +4,7 @@ import type { PageView } from '../view-models.js';
 import { person } from './parts/form.js';
 import { hiddenFields } from './parts/hidden-fields.js';
 import type { PageContent, PageContext } from './parts/layout.js';
+import { outsideLink } from './parts/links.js';
 import { scopeList } from './parts/scope-list.js';
 
 /** Returns what the application says about itself. The links open in a new window, so that the question stays. */
@@ -18,7 +19,7 @@ function aboutClient({ text, frame: { client } }: PageContext): Html | false {
   return (
     links.length > 0 &&
     html`<ul class="links">${links.map(
-      ([href, label]) => html`<li><a class="text-link" href="${href}" target="_blank" rel="noopener noreferrer">${label}</a></li>`,
+      ([href, label]) => html`<li>${outsideLink(href, label)}</li>`,
     )}</ul>`
   );
 }

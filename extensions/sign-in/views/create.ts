@@ -1,9 +1,10 @@
 /** Page that creates an account. */
-import { html } from '../../../lib/extension-door.js';
+import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { cancelButton, field, problemList, problemSummary } from './parts/form.js';
 import { hiddenFields } from './parts/hidden-fields.js';
 import type { PageContent, PageContext } from './parts/layout.js';
+import { withLink } from './parts/links.js';
 
 const fields = [
   { name: 'givenName', type: 'text', autocomplete: 'given-name', isOptional: true },
@@ -11,6 +12,13 @@ const fields = [
   { name: 'email', type: 'text', autocomplete: 'username', attributes: html` inputmode="email" autocapitalize="none" spellcheck="false"` },
   { name: 'password', type: 'password', autocomplete: 'new-password', userName: { field: 'email' } },
 ] as const;
+
+/** Returns what a new account accepts, with the links of the branding. */
+function termsLine({ text, frame: { branding: { termsUri, privacyUri } = {} } }: PageContext): Html | false {
+  const terms = termsUri !== undefined && withLink(text('create.terms', { link: '{link}' }), termsUri, text('consent.terms'));
+  const privacy = privacyUri !== undefined && withLink(text('create.privacy', { link: '{link}' }), privacyUri, text('consent.policy'));
+  return (terms || privacy) && html`<p class="lead">${terms} ${privacy}</p>`;
+}
 
 export function createView(view: PageView<'create'>, context: PageContext): PageContent {
   const { text } = context;
@@ -38,6 +46,7 @@ ${fields.map((one) => {
   const state = { label, hint, problem: wrong.get(one.name), autofocus: one.name === (first ?? (isRefused ? undefined : 'givenName')) };
   return field(one.type === 'text' ? { ...one, ...state, value: values[one.name] } : { ...one, ...state }, context);
 })}
+${termsLine(context)}
 <button class="button" type="submit">${text('create.submit')}</button>
 <a class="text-link centred" href="${view.signIn}">${text('create.signIn')}</a>
 ${cancelButton(view, context)}

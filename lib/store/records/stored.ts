@@ -1,6 +1,6 @@
 /** Members that many records have. */
 import { Type } from '@sinclair/typebox';
-import { inputSchema, pageImage } from '../../text/schemas.js';
+import { inputSchema, pageImage, pageLink } from '../../text/schemas.js';
 import { data, oneOf, type Shape, typed } from './shape.js';
 
 export const stored = {
@@ -76,6 +76,12 @@ export const branding = inputSchema({
   radius: Type.Optional(Type.Integer({ minimum: 0, maximum: 24 })),
   /** A font that devices have, because pages load no fonts. */
   font: Type.Optional(Type.Union([Type.Literal('system'), Type.Literal('humanist'), Type.Literal('rounded'), Type.Literal('serif')])),
+  /** The privacy policy, linked at the foot of each page: an http or https URL, or a path of this origin. */
+  privacyUri: Type.Optional(pageLink()),
+  /** The terms of service, as {@link privacyUri}. A new account accepts the terms. */
+  termsUri: Type.Optional(pageLink()),
+  /** The help, as {@link privacyUri}. */
+  helpUri: Type.Optional(pageLink()),
 });
 export interface Branding extends Shape<typeof branding> {}
 

@@ -6,6 +6,7 @@ import { localeNames, type Translate } from '../../texts/index.js';
 import type { LanguageMenu, PageFrame } from '../../view-models.js';
 import { hiddenFields } from './hidden-fields.js';
 import { globeIcon } from './icons.js';
+import { outsideLink } from './links.js';
 import { revealScript } from './reveal.js';
 
 /** Input of a view in addition to its model. */
@@ -72,6 +73,16 @@ ${form ? html`<form method="post" action="${form.action}">${hiddenFields(form.fi
 const addition = ({ text, href }: NonNullable<PageFrame['additions']>[number]): Html =>
   html`<li>${href === undefined ? text : html`<a class="text-link" href="${href}">${text}</a>`}</li>`;
 
+/** Returns the links of the branding: privacy, terms, help. */
+function helpLinks({ text, frame: { branding: { privacyUri, termsUri, helpUri } = {} } }: PageContext): Html[] {
+  const links = [
+    [privacyUri, text('foot.privacy')],
+    [termsUri, text('foot.terms')],
+    [helpUri, text('foot.help')],
+  ] as const;
+  return links.flatMap(([href, label]) => (href === undefined ? [] : [html`<li>${outsideLink(href, label)}</li>`]));
+}
+
 function footer({ showReference }: PageContent, context: PageContext): Html | false {
   const { text, frame } = context;
   const reference =
@@ -79,8 +90,8 @@ function footer({ showReference }: PageContent, context: PageContext): Html | fa
     frame.reference !== undefined &&
     html`<p class="reference">${text('reference')} <code>${frame.reference}</code></p>`;
   const languages = frame.languages !== undefined && languageMenu(frame.languages, context);
-  const atFoot = (frame.additions ?? []).filter(({ place }) => place === 'foot');
-  const additions = atFoot.length > 0 && html`<ul class="additions">${atFoot.map(addition)}</ul>`;
+  const links = [...helpLinks(context), ...(frame.additions ?? []).filter(({ place }) => place === 'foot').map(addition)];
+  const additions = links.length > 0 && html`<ul class="additions">${links}</ul>`;
   return (reference || additions || languages) && html`<footer>${reference}${additions}${languages}</footer>`;
 }
 
