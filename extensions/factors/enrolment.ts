@@ -49,15 +49,15 @@ export class Enrolment {
     this.#webauthn = webauthn;
   }
 
-  /** Returns the QR code, the secret, and the field for the first code. */
+  /** Returns the QR code, the secret, and the field for the first code, with the sentence about what to do. */
   async appParts(setup: Setup, problem?: Text): Promise<readonly ViewPart[]> {
     const { owner } = setup;
     const { secret } = await this.#beginApp(setup);
     return [
+      { part: 'text', text: 'factors.app.scan' },
       { part: 'qr', content: totpUri(secret, owner.person.user.userName, owner.tenant.name), label: 'factors.app.qr' },
       { part: 'copy', name: 'secret', label: 'factors.app.secret', lines: [grouped(secret)] },
       { part: 'field', name: 'code', label: 'factors.app.code', kind: 'code', ...present({ problem }) },
-      ...(setup.added.isFirst ? [{ part: 'text', text: 'factors.enrol.ends' } as const] : []),
       { part: 'button', text: 'factors.app.submit' },
     ];
   }
@@ -93,7 +93,7 @@ export class Enrolment {
     const { user } = owner.person;
     const person = { id: user.id, name: user.userName, displayName: shownName(owner.person) };
     const options = this.#webauthn.creationOptions(subjectOf(setup), person, owner.tenant.name, passkeysOf(factors.passkeys));
-    return { part: 'action', text, action: 'passkey', value: JSON.stringify({ url, options, isNew: true }), look: 'quiet' };
+    return { part: 'action', text, action: 'passkey', value: JSON.stringify({ url, options, isNew: true }), lines: ['factors.passkey.about'] };
   }
 
   async addPasskey(ctx: Context, setup: Setup): Promise<Outcome> {

@@ -179,8 +179,10 @@ export class FactorsPage {
       form: { action: this.#urlOf(), subject: subjectOf(visit) },
       parts: [
         ...(entries.length > 0 ? [{ part: 'entries' as const, entries }] : []),
-        ...(factors.totp ? [] : [{ part: 'button' as const, text: 'factors.own.addApp', name: 'add', value: 'app' }]),
         ...(passkey ? [passkey] : []),
+        ...(factors.totp
+          ? []
+          : [{ part: 'button' as const, text: 'factors.own.addApp', lines: ['factors.app.about'], name: 'add', value: 'app' }]),
         lastPartOf(factors),
       ],
       ...(passkey && { script: passkeyScript }),
@@ -190,11 +192,14 @@ export class FactorsPage {
   async #showApp(ctx: Context, visit: Visit, problem?: Text): Promise<void> {
     const app = await this.#enrolment.appParts(visit.setup, problem);
     await this.#view(ctx, visit.setup.owner, {
-      title: 'factors.enrol.title',
-      lead: 'factors.enrol.lead',
+      title: 'factors.own.addApp',
       ...(problem !== undefined && { status: 400 }),
       form: { action: this.#urlOf('/app'), subject: subjectOf(visit) },
-      parts: [...app, { part: 'link', text: 'factors.own.back', href: this.#urlOf() }],
+      parts: [
+        ...app,
+        ...(visit.setup.added.isFirst ? [{ part: 'text', text: 'factors.enrol.ends' } as const] : []),
+        { part: 'link', text: 'factors.own.back', href: this.#urlOf() },
+      ],
     });
   }
 

@@ -54,15 +54,21 @@ export class FirstFactor {
     const { interaction } = step;
     const setup = await this.#setupOf(step);
     const action = this.#steps.urlOf(interaction, '/factors/enrol-passkey');
-    const passkey = this.#enrolment.passkeyPart(setup, action, 'factors.enrol.passkey');
+    const passkey = this.#enrolment.passkeyPart(setup, action, 'factors.kind.passkey');
     const app = await this.#enrolment.appParts(setup, problem?.isOfField && problem.text);
     await this.#context.pages.view(ctx, {
       interaction,
       title: 'factors.enrol.title',
-      lead: 'factors.enrol.lead',
+      ...(passkey && { lead: 'factors.enrol.lead' }),
       ...(problem && { status: problem.status, ...(!problem.isOfField && { problem: problem.text }) }),
       form: { action: this.#steps.urlOf(interaction, '/factors/enrol') },
-      parts: [...app, ...(passkey ? [passkey] : [])],
+      // The script shows the passkey, and closes the app, in a browser that has passkeys.
+      parts: [
+        ...(passkey
+          ? [passkey, { part: 'details', title: 'factors.kind.totp', line: 'factors.app.about', isOpen: true, parts: app } as const]
+          : app),
+        { part: 'text', text: 'factors.enrol.ends' },
+      ],
       ...(passkey && { script: passkeyScript }),
     });
   }

@@ -58,13 +58,17 @@ export function resolveView(view: View, language: Language, guard: Guard): PageV
   } as PageView<'view'>;
 }
 
+/** Returns the parts of a view, with the parts inside of other parts. */
+export const allParts = <Words>(parts: readonly ViewPart<Words>[]): readonly ViewPart<Words>[] =>
+  parts.flatMap((part) => (part.part === 'details' ? [part, ...allParts(part.parts)] : [part]));
+
 /** Returns those of the texts that are given. */
 const optional = (texts: Readonly<Record<string, Text | undefined>>, words: (text: Text) => string): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(texts).flatMap(([name, text]) => (text === undefined ? [] : [[name, words(text)]])));
 
 /** @throws TypeError for a password field without a user name under which a password manager could save the password. */
 function checkPasswords({ form, parts }: View): void {
-  const fields = parts.filter((part) => part.part === 'field');
+  const fields = allParts(parts).filter((part) => part.part === 'field');
   for (const part of fields) {
     if (part.kind !== 'password') continue;
     if (!form) throw new TypeError(`The view has the password ${part.name} and no form. Give the view a form.`);
@@ -82,10 +86,13 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
     case 'text':
     case 'heading':
     case 'link':
-    case 'button':
       return { ...part, text: words(part.text) };
+    case 'button':
+      return { ...part, text: words(part.text), ...present({ lines: part.lines?.map(words) }) };
     case 'action':
-      return { ...part, text: words(part.text), ...(part.done === undefined ? {} : { done: words(part.done) }) };
+      return { ...part, text: words(part.text), ...present({ lines: part.lines?.map(words) }), ...optional({ done: part.done }, words) };
+    case 'details':
+      return { ...part, title: words(part.title), line: words(part.line), parts: part.parts.map((inner) => resolvePart(inner, words)) };
     case 'list':
       return { ...part, items: part.items.map(words) };
     case 'qr':

@@ -191,6 +191,8 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
 .button.neutral:hover { background: color-mix(in srgb, var(--neutral) 86%, #000000); }
 .button.quiet { border-color: var(--field-line); background: transparent; color: var(--ink); }
 .button.quiet:hover { background: var(--hover); }
+.button.warning { border-color: var(--danger); background: transparent; color: var(--danger); }
+.button.warning:hover { background: var(--danger-soft); }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(7.5rem, 100%), 1fr)); gap: 0.75rem; }
 .text-link {
   display: inline-flex;
@@ -247,6 +249,12 @@ button.account, a.account {
   cursor: pointer;
   transition: background-color 120ms ease-out;
 }
+summary.account { min-height: 4.25rem; padding: 0.75rem 0.875rem; cursor: pointer; list-style: none; transition: background-color 120ms ease-out; }
+summary.account::-webkit-details-marker { display: none; }
+summary.account:hover { background: var(--hover); border-color: var(--link); }
+summary.account > svg { color: var(--muted); transform: rotate(90deg); }
+.choice[open] > summary > svg { transform: rotate(-90deg); }
+.choice > .stack { padding-top: 1.25rem; }
 a.account { justify-content: space-between; text-decoration: none; }
 button.account:hover, a.account:hover { background: var(--hover); border-color: var(--link); }
 button.account > svg, a.account > svg { color: var(--muted); }
@@ -335,7 +343,7 @@ noscript p { margin-bottom: 1.25rem; }
   @keyframes turn { to { transform: rotate(1turn); } }
 }
 @media (prefers-reduced-motion: reduce) {
-  .button, button.account, a.account { transition: none; }
+  .button, button.account, a.account, summary.account { transition: none; }
 }
 @media (scripting: none) {
   .wait { display: none; }

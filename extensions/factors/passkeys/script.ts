@@ -1,7 +1,8 @@
 /** Script of pages with passkeys. The script sends no request, because the answer of the authenticator is posted with the form. */
 
 /**
- * Shows the passkey buttons if the browser supports passkeys, and posts the answer of the authenticator. `data-value` is JSON:
+ * Shows the passkey buttons if the browser supports passkeys, and posts the answer of the authenticator. A choice beside a new passkey is closed then, so
+ * that the passkey comes first. `data-value` is JSON:
  * - `url`: where the form is posted
  * - `options`: the options of the WebAuthn call
  * - `isNew`: whether a passkey is created
@@ -45,6 +46,8 @@ if (button && window.PublicKeyCredential) {
     return (isNew ? navigator.credentials.create(request) : navigator.credentials.get(request)).then((credential) => credential && send(credential), () => {});
   };
   for (let each = button; each && each.hidden; each = each.previousElementSibling) each.hidden = false;
+  const other = isNew && document.querySelector('details.choice');
+  if (other && !other.querySelector('[aria-invalid]')) other.open = false;
   button.addEventListener('click', (event) => {
     event.preventDefault();
     ask();

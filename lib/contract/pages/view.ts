@@ -60,8 +60,8 @@ export type ViewPart<Words = Text> =
   /** A heading of the parts below it. */
   | { readonly part: 'heading'; readonly text: Words }
   | { readonly part: 'list'; readonly items: readonly Words[] }
-  /** `href`: http(s), or a path of this origin. */
-  | { readonly part: 'link'; readonly text: Words; readonly href: string }
+  /** `href`: http(s), or a path of this origin. With a `look`, the link has the look of a button. */
+  | { readonly part: 'link'; readonly text: Words; readonly href: string; readonly look?: 'filled' | 'quiet' }
   /** A labelled input. `code` is for digits that the user got elsewhere. */
   | (FieldPart<Words> & {
       readonly kind?: 'text' | 'code';
@@ -85,11 +85,12 @@ export type ViewPart<Words = Text> =
   | { readonly part: 'copy'; readonly name: string; readonly label: Words; readonly lines: readonly string[] }
   /**
    * A button for the page's script, which shows and handles it. The script finds it by `data-action`, its value in `data-value`, and its text after success
-   * in `data-done`.
+   * in `data-done`. `lines` as in `button`.
    */
   | {
       readonly part: 'action';
       readonly text: Words;
+      readonly lines?: readonly Words[];
       readonly action: string;
       readonly value?: string;
       readonly done?: Words;
@@ -133,8 +134,24 @@ export type ViewPart<Words = Text> =
   | { readonly part: 'quote'; readonly label: Words; readonly quote: Html }
   /** Descriptions of scopes, as on the consent page. */
   | { readonly part: 'scopes'; readonly label: Words; readonly scopes: readonly ({ readonly name: string } & ScopeWords)[] }
-  /** Submits the form. Enter presses the first button. */
-  | { readonly part: 'button'; readonly text: Words; readonly name?: string; readonly value?: string; readonly look?: 'neutral' | 'quiet' }
+  /** Submits the form. Enter presses the first button. With `lines`, the button is an entry of a choice, and each line explains it. */
+  | {
+      readonly part: 'button';
+      readonly text: Words;
+      readonly lines?: readonly Words[];
+      readonly name?: string;
+      readonly value?: string;
+      /** `warning`: for the answer of a user whom somebody tries to deceive. */
+      readonly look?: 'neutral' | 'quiet' | 'warning';
+    }
+  /** An entry of a choice that opens in place: parts behind a title and a sentence. Works without JavaScript. */
+  | {
+      readonly part: 'details';
+      readonly title: Words;
+      readonly line: Words;
+      readonly isOpen?: boolean;
+      readonly parts: readonly ViewPart<Words>[];
+    }
   /** Markup of the template `html`. The markup cannot have styles or scripts, because the page's policy blocks them. */
   | { readonly part: 'markup'; readonly markup: Html };
 

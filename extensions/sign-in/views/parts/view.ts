@@ -1,5 +1,6 @@
 /** Page of an extension. */
 import { type Html, html, present } from '../../../../lib/extension-door.js';
+import { allParts } from '../../extension-view.js';
 import type { PageView, PartModel } from '../../view-models.js';
 import { cancelButton, field, item, person, problemList, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
@@ -9,14 +10,12 @@ import { qrCode } from './qr-code.js';
 import { scopeList } from './scope-list.js';
 
 export function extensionView({ title, lead, problem, form, parts, script }: PageView<'view'>, context: PageContext): PageContent {
-  const fields = parts.filter((part) => part.part === 'field');
+  const fields = allParts(parts).filter((part) => part.part === 'field');
   const wrong = new Map(fields.flatMap((part) => (part.problem === undefined ? [] : [[part.name, part.problem]])));
   // The first invalid field has the focus. Without an invalid field, the first field has the focus.
   const [atFault] = wrong.keys();
   const focused = problem === undefined ? (atFault ?? fields[0]?.name) : undefined;
-  const rendered = parts.map((part, at) =>
-    part.part === 'field' ? renderField(part, { focused, before: parts.slice(0, at) }, context) : renderPart(part, context),
-  );
+  const rendered = parts.map((part) => renderPart(part, { focused, all: fields }, context));
   const inner = html`${problemSummary(problem)}${problem === undefined && problemList(wrong)}
 ${rendered}`;
   return {
@@ -45,26 +44,34 @@ type FieldModel = Extract<PartModel, { readonly part: 'field' }>;
 interface Place {
   /** Name of the field with the focus. */
   readonly focused: string | undefined;
-  /** Parts above the field. */
-  readonly before: readonly PartModel[];
+  /** All fields of the view, in their order. */
+  readonly all: readonly FieldModel[];
 }
 
-function renderField(part: FieldModel, { focused, before }: Place, context: PageContext): Html {
+function renderField(part: FieldModel, { focused, all }: Place, context: PageContext): Html {
   const { name, label, hint, problem, isOptional = false } = part;
   const common = { name, label, hint, problem, isOptional, autofocus: name === focused };
   if (part.kind === 'password') {
     const { autocomplete, userName } = part;
     // The form has one input for a user name, because Chromium takes a second input for the start of another form.
-    const above = before.find((other) => other.part === 'field' && other.kind === 'password' && other.userName === userName);
+    const above = all.slice(0, all.indexOf(part)).find((other) => other.kind === 'password' && other.userName === userName);
     const named = typeof userName === 'string' ? { value: userName } : userName;
-    return field({ ...common, type: 'password', autocomplete, userName: above?.part === 'field' ? { field: above.name } : named }, context);
+    return field({ ...common, type: 'password', autocomplete, userName: above ? { field: above.name } : named }, context);
   }
   const { kind = 'text', value, autocomplete = kind === 'code' ? 'one-time-code' : 'off' } = part;
   return field({ ...common, type: 'text', autocomplete, value, attributes: attributes[kind] }, context);
 }
 
-function renderPart(part: Exclude<PartModel, FieldModel>, context: PageContext): Html {
+/** Returns the classes and the content of a button: of an entry with lines, or of a plain button. */
+const lookOf = ({ lines, look }: { readonly lines?: readonly string[]; readonly look?: string }): string =>
+  lines ? 'account' : `button${look === undefined || look === 'filled' ? '' : ` ${look}`}`;
+const contentOf = ({ text, lines }: { readonly text: string; readonly lines?: readonly string[] }): Html =>
+  lines ? html`${item(text, lines)}${chevronIcon}` : html`${text}`;
+
+function renderPart(part: PartModel, place: Place, context: PageContext): Html {
   switch (part.part) {
+    case 'field':
+      return renderField(part, place, context);
     case 'text':
       return part.isForNoScript ? html`<noscript><p>${part.text}</p></noscript>` : html`<p>${part.text}</p>`;
     case 'heading':
@@ -72,7 +79,7 @@ function renderPart(part: Exclude<PartModel, FieldModel>, context: PageContext):
     case 'list':
       return html`<ul class="points">${part.items.map((item) => html`<li>${item}</li>`)}</ul>`;
     case 'link':
-      return html`<a class="text-link centred" href="${part.href}">${part.text}</a>`;
+      return html`<a class="${part.look === undefined ? 'text-link centred' : lookOf(part)}" href="${part.href}">${part.text}</a>`;
     case 'check':
       return html`<label class="check"><input type="checkbox" name="${part.name}" value="yes"${part.isTicked && html` checked`}><span>${part.label}</span></label>`;
     case 'entries':
@@ -93,7 +100,10 @@ function renderPart(part: Exclude<PartModel, FieldModel>, context: PageContext):
           html`<li><button class="account" type="submit" name="${part.name}" value="${value}">${(isPerson ? person : item)(title, lines)}${chevronIcon}</button></li>`,
       )}</ul>`;
     case 'button':
-      return html`<button class="button${part.look !== undefined && html` ${part.look}`}" type="submit"${part.name !== undefined && html` name="${part.name}" value="${part.value ?? ''}"`}>${part.text}</button>`;
+      return html`<button class="${lookOf(part)}" type="submit"${part.name !== undefined && html` name="${part.name}" value="${part.value ?? ''}"`}>${contentOf(part)}</button>`;
+    case 'details':
+      return html`<details class="choice"${part.isOpen && html` open`}><summary class="account">${item(part.title, [part.line])}${chevronIcon}</summary>
+<div class="stack">${part.parts.map((inner) => renderPart(inner, place, context))}</div></details>`;
     case 'qr':
       return qrCode(part.content, part.label);
     case 'copy':
@@ -101,9 +111,9 @@ function renderPart(part: Exclude<PartModel, FieldModel>, context: PageContext):
         (line) => html`<li><code>${line}</code></li>`,
       )}</ul></div>`;
     case 'action':
-      return html`<button class="button${part.look !== undefined && html` ${part.look}`}" type="button" hidden data-action="${part.action}"${
+      return html`<button class="${lookOf(part)}" type="button" hidden data-action="${part.action}"${
         part.value !== undefined && html` data-value="${part.value}"`
-      }${part.done !== undefined && html` data-done="${part.done}"`}>${part.text}</button>`;
+      }${part.done !== undefined && html` data-done="${part.done}"`}>${contentOf(part)}</button>`;
     case 'facts':
       return html`<dl class="facts">${part.facts.map(({ label, value }) => html`<div><dt>${label}</dt><dd><bdi>${value}</bdi></dd></div>`)}</dl>`;
     case 'quote':
