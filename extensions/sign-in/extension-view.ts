@@ -126,7 +126,7 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
         choices: part.choices.map(({ title, lines = [], ...rest }) => ({ ...rest, title: words(title), lines: lines.map(words) })),
       };
     case 'facts':
-      return { ...part, facts: part.facts.map(({ label, value }) => ({ label: words(label), value: words(value) })) };
+      return { ...part, facts: part.facts.map(({ label, value, ...rest }) => ({ ...rest, label: words(label), value: words(value) })) };
     case 'markup':
       return part;
   }

@@ -261,13 +261,14 @@ button.account > svg, a.account > svg { color: var(--muted); }
 .facts { display: grid; gap: 0.5rem; }
 .facts div { display: flex; flex-wrap: wrap; gap: 0 0.75rem; }
 .facts dt { flex: 0 0 7.5rem; color: var(--muted); }
-.facts dd { flex: 1 1 9rem; min-width: 0; }
+.facts dd { flex: 1 1 9rem; min-width: 0; font-variant-numeric: tabular-nums; }
 .quote { margin: 0; }
 .quote figcaption { margin-bottom: 0.375rem; font-weight: 550; }
 .quote blockquote { contain: paint; direction: ltr; display: grid; gap: 0.5rem; margin: 0; padding: 0.75rem 0.875rem; border: 1px solid var(--field-line); border-inline-start: 4px solid var(--accent); border-radius: var(--radius); background: var(--hover); unicode-bidi: isolate; white-space: pre-wrap; }
 .quote h2, .quote h3, .quote h4 { margin: 0; font-size: 1rem; line-height: 1.4; font-weight: 650; }
 .quote h2 { font-size: 1.125rem; }
 .quote h4 { font-size: 0.9375rem; }
+.quote.code blockquote { font: 650 2rem/1.2 ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace; letter-spacing: 0.15em; text-align: center; }
 .quote ul { padding-inline-start: 1.25rem; list-style: disc; }
 .points { display: grid; gap: 0.5rem; padding-inline-start: 1.25rem; list-style: disc; }
 .check { display: flex; align-items: center; gap: 0.75rem; min-height: 2.75rem; margin: 0; font-weight: 400; }

@@ -79,7 +79,7 @@ describeInBrowser('the call centre of the demo in Chromium', () => {
     });
   });
 
-  testTogether('the inbox shows a request as it comes; “I don’t recognise this” tells the agent no', async () => {
+  testTogether('the inbox shows a request as it comes; “No, it’s not me” tells the agent no', async () => {
     await withTwo(true, async (agent, caller) => {
       await caller.goto(`${idp}/idp/ciba`);
       await signIn(caller, 'bob@globex.test', 'bob');
@@ -90,7 +90,7 @@ describeInBrowser('the call centre of the demo in Chromium', () => {
       await entry.waitFor();
       await isAccessible(caller);
       await entry.click();
-      await caller.getByRole('button', { name: 'I don’t recognise this' }).click();
+      await caller.getByRole('button', { name: 'No, it’s not me' }).click();
       await caller.getByRole('heading', { name: 'Thank you for telling us' }).waitFor();
       await isAccessible(caller);
       await agent.getByText('Bob denied it').waitFor();

@@ -23,6 +23,12 @@ export function isPresentable(text: string, format: MessageFormat): boolean {
   return isShort && !isBlank(text) && textProblem('text', text) === undefined && (format !== 'plaintext' || !text.includes('\n'));
 }
 
+/** A short code, such as `4711` or `KX-42`: capitals and digits in groups, without words to read. */
+const code = /^(?=.{2,12}$)[\p{Lu}\p{N}]+(?:[ -][\p{Lu}\p{N}]+)*$/u;
+
+/** Returns whether the message is a short code, which users compare more easily in large letters. */
+export const isCode = (text: string, format: MessageFormat): boolean => format === 'plaintext' && code.test(text);
+
 /** Returns the message as HTML. A stored message that breaks the rules is shown too, with `U+FFFD` in place of each forbidden character. */
 export function renderMessage(text: string, format: MessageFormat): Html {
   const lines = text.split('\n').map((line) => line.replace(unseen, '\u{FFFD}'));

@@ -15,7 +15,8 @@ import type {
 } from '../../../lib/extension-door.js';
 import { present } from '../../../lib/extension-door.js';
 import type { AuthenticationRequest } from '../requests/record.js';
-import { renderMessage } from './binding-message.js';
+import { isCode, renderMessage } from './binding-message.js';
+import { countdownScript } from './countdown-script.js';
 import { inboxScript } from './inbox-script.js';
 import { fromNow } from './times.js';
 
@@ -96,7 +97,7 @@ export class Pages {
       parts: [
         bindingMessage === undefined
           ? { part: 'text', text: ofClient('noMessage') }
-          : { part: 'quote', label: ofClient('match'), quote: renderMessage(bindingMessage, messageFormat) },
+          : { part: 'quote', label: ofClient('match'), quote: renderMessage(bindingMessage, messageFormat), isCode: isCode(bindingMessage, messageFormat) },
         { part: 'text', text: ofClient(`began.${initiator}`) },
         {
           part: 'facts',
@@ -104,7 +105,7 @@ export class Pages {
             { label: 'ciba.fact.account', value: { plain: person.user.userName } },
             { label: 'ciba.fact.tenant', value: { plain: tenant.name } },
             { label: 'ciba.fact.asked', value: this.#fromNow(createdAt) },
-            { label: 'ciba.fact.ends', value: this.#fromNow(expiresAt) },
+            { label: 'ciba.fact.ends', value: this.#fromNow(expiresAt), seconds: this.#secondsUntil(expiresAt) },
           ],
         },
         ...(missing.length === 0 ? [] : [{ part: 'scopes', label: ofClient('scopes'), scopes: missing } as const]),
@@ -112,6 +113,7 @@ export class Pages {
         { part: 'button', text: canApprove ? 'ciba.approve' : 'ciba.signIn', name: 'decision', value: 'approve' },
         ...denyButtons,
       ],
+      script: countdownScript,
     });
   }
 
@@ -202,6 +204,10 @@ export class Pages {
     return fromNow(date, this.#context.service.now());
   }
 
+  #secondsUntil(date: Date): number {
+    return Math.max(0, Math.floor((date.getTime() - this.#context.service.now()) / 1000));
+  }
+
   #inboxAddress(): string {
     const { service } = this.#context;
     return service.url(inboxPath(service));
@@ -219,7 +225,7 @@ export class Pages {
 
 const denyButtons: readonly ViewPart[] = [
   { part: 'button', text: 'ciba.deny', name: 'decision', value: 'deny', look: 'quiet' },
-  { part: 'button', text: 'ciba.unrecognise', name: 'decision', value: 'unrecognise', look: 'quiet' },
+  { part: 'button', text: 'ciba.unrecognise', name: 'decision', value: 'unrecognise', look: 'warning' },
 ];
 
 const namesOf = ({ tenant, person: { user } }: Account): Record<string, string> => ({ tenant: tenant.name, userName: user.userName });

@@ -21,7 +21,7 @@ export const da: Record<keyof typeof en, string> = {
   'ciba.signIn': 'Log ind for at godkende',
   'ciba.signIn.why': 'For at godkende logger du ind igen på den måde, der kræves her.',
   'ciba.deny': 'Afvis',
-  'ciba.unrecognise': 'Jeg kan ikke genkende dette',
+  'ciba.unrecognise': 'Nej, det er ikke mig',
   'ciba.insufficient': 'Det login er ikke nok til denne anmodning.',
   'ciba.unfinished.title': 'Bekræft, at det er dig',
   'ciba.unfinished.text':

@@ -21,7 +21,7 @@ export const de: Record<keyof typeof en, string> = {
   'ciba.signIn': 'Anmelden und zustimmen',
   'ciba.signIn.why': 'Um zuzustimmen, melden Sie sich neu an, und zwar so, wie es hier verlangt wird.',
   'ciba.deny': 'Ablehnen',
-  'ciba.unrecognise': 'Das kenne ich nicht',
+  'ciba.unrecognise': 'Nein, das bin ich nicht',
   'ciba.insufficient': 'Diese Anmeldung reicht für die Anfrage nicht aus.',
   'ciba.unfinished.title': 'Bestätigen Sie, dass Sie es sind',
   'ciba.unfinished.text':

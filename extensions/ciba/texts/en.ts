@@ -20,7 +20,7 @@ export const en = {
   'ciba.signIn': 'Sign in to approve',
   'ciba.signIn.why': 'To approve, you sign in anew, in the way that is asked for here.',
   'ciba.deny': 'Deny',
-  'ciba.unrecognise': 'I don’t recognise this',
+  'ciba.unrecognise': 'No, it’s not me',
   'ciba.insufficient': 'That sign-in is not enough for this request.',
   'ciba.unfinished.title': 'Confirm that it is you',
   'ciba.unfinished.text':

@@ -21,7 +21,7 @@ export const fi: Record<keyof typeof en, string> = {
   'ciba.signIn': 'Hyväksy kirjautumalla',
   'ciba.signIn.why': 'Hyväksyäksesi kirjaudut uudelleen tässä vaaditulla tavalla.',
   'ciba.deny': 'Hylkää',
-  'ciba.unrecognise': 'En tunnista tätä',
+  'ciba.unrecognise': 'Ei, se en ole minä',
   'ciba.insufficient': 'Tuo kirjautuminen ei riitä tähän pyyntöön.',
   'ciba.unfinished.title': 'Vahvista, että se olet sinä',
   'ciba.unfinished.text':

@@ -21,7 +21,7 @@ export const nb: Record<keyof typeof en, string> = {
   'ciba.signIn': 'Logg inn for å godkjenne',
   'ciba.signIn.why': 'For å godkjenne logger du inn på nytt, på den måten som kreves her.',
   'ciba.deny': 'Avslå',
-  'ciba.unrecognise': 'Jeg kjenner ikke igjen dette',
+  'ciba.unrecognise': 'Nei, det er ikke meg',
   'ciba.insufficient': 'Den innloggingen er ikke nok for denne forespørselen.',
   'ciba.unfinished.title': 'Bekreft at det er deg',
   'ciba.unfinished.text':

@@ -21,7 +21,7 @@ export const sv: Record<keyof typeof en, string> = {
   'ciba.signIn': 'Logga in för att godkänna',
   'ciba.signIn.why': 'För att godkänna loggar du in på nytt, på det sätt som krävs här.',
   'ciba.deny': 'Avvisa',
-  'ciba.unrecognise': 'Jag känner inte igen detta',
+  'ciba.unrecognise': 'Nej, det är inte jag',
   'ciba.insufficient': 'Den inloggningen räcker inte för den här begäran.',
   'ciba.unfinished.title': 'Bekräfta att det är du',
   'ciba.unfinished.text':

@@ -126,12 +126,13 @@ export type ViewPart<Words = Text> =
         readonly isPerson?: boolean;
       }[];
     }
-  /** Facts, each under its label. */
-  | { readonly part: 'facts'; readonly facts: readonly { readonly label: Words; readonly value: Words }[] }
+  /** Facts, each under its label. With `seconds`, the value is a time that the page's script counts down: it finds the value by `data-seconds`. */
+  | { readonly part: 'facts'; readonly facts: readonly { readonly label: Words; readonly value: Words; readonly seconds?: number }[] }
   /**
    * Content of another party, set apart from the page's own text. The extension creates the markup. Nothing of the content is drawn outside of its frame.
+   * With `isCode`, the content is a short code that the user compares, in large letters.
    */
-  | { readonly part: 'quote'; readonly label: Words; readonly quote: Html }
+  | { readonly part: 'quote'; readonly label: Words; readonly quote: Html; readonly isCode?: boolean }
   /** Descriptions of scopes, as on the consent page. */
   | { readonly part: 'scopes'; readonly label: Words; readonly scopes: readonly ({ readonly name: string } & ScopeWords)[] }
   /** Submits the form. Enter presses the first button. With `lines`, the button is an entry of a choice, and each line explains it. */

@@ -115,9 +115,12 @@ function renderPart(part: PartModel, place: Place, context: PageContext): Html {
         part.value !== undefined && html` data-value="${part.value}"`
       }${part.done !== undefined && html` data-done="${part.done}"`}>${contentOf(part)}</button>`;
     case 'facts':
-      return html`<dl class="facts">${part.facts.map(({ label, value }) => html`<div><dt>${label}</dt><dd><bdi>${value}</bdi></dd></div>`)}</dl>`;
+      return html`<dl class="facts">${part.facts.map(
+        ({ label, value, seconds }) =>
+          html`<div><dt>${label}</dt><dd><bdi${seconds !== undefined && html` data-seconds="${String(seconds)}"`}>${value}</bdi></dd></div>`,
+      )}</dl>`;
     case 'quote':
-      return html`<figure class="quote"><figcaption>${part.label}</figcaption><blockquote>${part.quote}</blockquote></figure>`;
+      return html`<figure class="quote${part.isCode && html` code`}"><figcaption>${part.label}</figcaption><blockquote>${part.quote}</blockquote></figure>`;
     case 'scopes':
       return scopeList(part.label, part.scopes, context);
     case 'markup':
