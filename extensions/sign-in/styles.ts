@@ -283,10 +283,10 @@ button.account > svg, a.account > svg { color: var(--muted); }
 .choices { display: grid; gap: 0.75rem; }
 button.text-link { border: 0; background: transparent; color: var(--link); font: inherit; font-weight: 550; text-decoration: underline; text-underline-offset: 0.2em; cursor: pointer; }
 
-.scopes { display: grid; gap: 0.75rem; margin-top: 0.75rem; }
-.scopes li { display: flex; gap: 0.75rem; }
-.scopes svg { margin-top: 0.125rem; color: var(--link); }
-.scopes li > span { min-width: 0; text-wrap: pretty; }
+.scopes { margin-top: 0.75rem; border: 1px solid var(--line); border-radius: var(--radius); }
+.scopes li { padding: 0.625rem 0.875rem; text-wrap: pretty; }
+.scopes li + li { border-top: 1px solid var(--line); }
+.scopes .data { color: var(--muted); font-size: 0.9375rem; }
 
 .developer { padding: 0.25rem 0.875rem; border: 1px dashed var(--field-line); border-radius: var(--radius); font-size: 0.875rem; }
 .developer summary { display: flex; align-items: center; min-height: 2.75rem; font-weight: 600; cursor: pointer; }

@@ -65,6 +65,8 @@ export interface ConsentScope {
   readonly description?: string | Readonly<Record<string, string>>;
   /** API resource of the scope, for a scope without a description. */
   readonly api?: string;
+  /** Data of the user that the application gets by the scope, such as the e-mail address. */
+  readonly data?: readonly string[];
 }
 
 /** Part of a page of an extension, with its texts in the page's language. */
@@ -120,6 +122,8 @@ interface PageModels {
     readonly scopes: readonly ConsentScope[];
     readonly other?: string;
     readonly isMore?: true;
+    /** Page of the account on which the user takes the consent back. */
+    readonly withdraw?: string;
     readonly personName: string;
     readonly userName: string;
     readonly tenantName: string;
@@ -173,7 +177,7 @@ interface PageModels {
     readonly issuer: string;
     readonly discovery: string;
     /** `signIn` is the link that starts a sign-in, if the client has one. */
-    readonly clients: readonly { readonly name: string; readonly signIn?: string }[];
+    readonly clients: readonly { readonly id: string; readonly name: string; readonly signIn?: string }[];
   };
 }
 

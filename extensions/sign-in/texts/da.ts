@@ -71,6 +71,8 @@ export const da: Texts = {
   'consent.policy': 'Privatlivspolitik',
   'consent.terms': 'Vilkår',
   'consent.allow': 'Tillad',
+  'consent.withdraw': 'Du kan når som helst trække dette tilbage i {link}.',
+  'consent.account': 'din konto',
   'scope.openid': 'Vide, at det er dig',
   'scope.profile': 'Se dit navn, billede og din profil',
   'scope.email': 'Se din e-mailadresse',

@@ -71,6 +71,8 @@ export const de: Texts = {
   'consent.policy': 'Datenschutzerklärung',
   'consent.terms': 'Nutzungsbedingungen',
   'consent.allow': 'Erlauben',
+  'consent.withdraw': 'Sie können das jederzeit in {link} widerrufen.',
+  'consent.account': 'Ihrem Konto',
   'scope.openid': 'Wissen, dass Sie es sind',
   'scope.profile': 'Ihren Namen, Ihr Bild und Ihr Profil sehen',
   'scope.email': 'Ihre E-Mail-Adresse sehen',

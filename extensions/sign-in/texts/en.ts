@@ -70,6 +70,8 @@ export const en = {
   'consent.policy': 'Privacy policy',
   'consent.terms': 'Terms of service',
   'consent.allow': 'Allow',
+  'consent.withdraw': 'You can take this back at any time in {link}.',
+  'consent.account': 'your account',
   'scope.openid': 'Know that it is you',
   'scope.profile': 'See your name, picture and profile',
   'scope.email': 'See your e-mail address',

@@ -71,6 +71,8 @@ export const fi: Texts = {
   'consent.policy': 'Tietosuojaseloste',
   'consent.terms': 'Käyttöehdot',
   'consent.allow': 'Salli',
+  'consent.withdraw': 'Voit perua tämän milloin tahansa: {link}.',
+  'consent.account': 'oma tilisi',
   'scope.openid': 'Varmistaa, että se olet sinä',
   'scope.profile': 'Nähdä nimesi, kuvasi ja profiilisi',
   'scope.email': 'Nähdä sähköpostiosoitteesi',

@@ -71,6 +71,8 @@ export const nb: Texts = {
   'consent.policy': 'Personvernerklæring',
   'consent.terms': 'Vilkår',
   'consent.allow': 'Tillat',
+  'consent.withdraw': 'Du kan når som helst trekke dette tilbake i {link}.',
+  'consent.account': 'kontoen din',
   'scope.openid': 'Vite at det er deg',
   'scope.profile': 'Se navn, bilde og profil',
   'scope.email': 'Se e-postadressen din',

@@ -71,6 +71,8 @@ export const sv: Texts = {
   'consent.policy': 'Integritetspolicy',
   'consent.terms': 'Användarvillkor',
   'consent.allow': 'Tillåt',
+  'consent.withdraw': 'Du kan när som helst ta tillbaka detta i {link}.',
+  'consent.account': 'ditt konto',
   'scope.openid': 'Veta att det är du',
   'scope.profile': 'Se ditt namn, din bild och din profil',
   'scope.email': 'Se din e-postadress',

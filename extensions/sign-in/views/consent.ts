@@ -1,10 +1,10 @@
-/** Consent: what an application may know and do. */
+/** Consent: what an application may know and do, with which data, and where the user takes it back. */
 import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { person } from './parts/form.js';
 import { hiddenFields } from './parts/hidden-fields.js';
 import type { PageContent, PageContext } from './parts/layout.js';
-import { outsideLink } from './parts/links.js';
+import { outsideLink, withLink } from './parts/links.js';
 import { scopeList } from './parts/scope-list.js';
 
 /** Returns what the application says about itself. The links open in a new window, so that the question stays. */
@@ -35,6 +35,11 @@ ${hiddenFields({ csrf: view.csrf })}
 <div class="account">${person(view.personName, [view.userName, view.tenantName])}
 ${view.other !== undefined && html`<a class="text-link" href="${view.other}">${text('password.restart')}</a>`}</div>
 ${scopeList(text(view.isMore ? 'consent.more' : 'consent.lead'), view.scopes, context)}
+<p class="lead">${
+      view.withdraw === undefined
+        ? text('consent.withdraw', { link: text('consent.account') })
+        : withLink(text('consent.withdraw', { link: '{link}' }), view.withdraw, text('consent.account'))
+    }</p>
 <div class="pair">
 <button class="button" type="submit" name="decision" value="allow">${text('consent.allow')}</button>
 <button class="button quiet" type="submit" name="decision" value="deny">${text('cancel')}</button>

@@ -15,8 +15,10 @@ ${
   clients.length === 0
     ? html`<p>${text('welcome.none')}</p>`
     : html`<ul class="scopes">${clients.map(
-        ({ name, signIn }) =>
-          html`<li><span>${name}${signIn !== undefined && html` <a class="text-link" href="${signIn}">${text('welcome.signIn', { client: name })}</a>`}</span></li>`,
+        ({ id, name, signIn }) =>
+          html`<li><p>${name}</p><p class="data"><code>${id}</code></p>${
+            signIn !== undefined && html`<a class="text-link" href="${signIn}">${text('welcome.signIn', { client: name })}</a>`
+          }</li>`,
       )}</ul>`
 }
 </div>

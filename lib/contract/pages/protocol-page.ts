@@ -57,7 +57,7 @@ export type ProtocolPage =
       readonly page: 'welcome';
       readonly issuer: string;
       readonly discovery: string;
-      readonly clients: readonly { readonly name: string; readonly signIn?: string }[];
+      readonly clients: readonly { readonly id: string; readonly name: string; readonly signIn?: string }[];
     };
 
 /** Sets the whole response. */

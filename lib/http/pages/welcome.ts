@@ -32,7 +32,7 @@ export function createWelcome({ issuer, authorization, clients, showPage }: Welc
       page: 'welcome',
       issuer,
       discovery: `${issuer}/.well-known/openid-configuration`,
-      clients: clients.map((client) => ({ name: client.name, ...beginning(issuer + authorization, client) })),
+      clients: clients.map((client) => ({ id: client.id, name: client.name, ...beginning(issuer + authorization, client) })),
     };
     ctx.status = 200;
     await showPage(ctx, page);

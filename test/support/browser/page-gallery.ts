@@ -74,8 +74,8 @@ const consent = {
   ...alice,
   scopes: [
     { name: 'openid' },
-    { name: 'profile' },
-    { name: 'email' },
+    { name: 'profile', data: ['Alice Andersen'] },
+    { name: 'email', data: ['alice@acme.test', 'alice.andersen@home.test'] },
     { name: 'org' },
     { name: 'offline_access' },
     { name: 'orders.read', description: 'Read your orders' },
@@ -97,7 +97,10 @@ export const gallery: readonly GalleryPage[] = [
       page: 'welcome',
       issuer: 'http://localhost:3000',
       discovery: '/discovery',
-      clients: [{ name: 'Web', signIn: '/authorize' }, { name: 'Nightly export' }],
+      clients: [
+        { id: 'web', name: 'Web', signIn: '/authorize' },
+        { id: 'nightly-export', name: 'Nightly export' },
+      ],
     },
     frame: { locale: 'en', languages: { locales, link: '?ui_locales=' } },
   },
@@ -262,6 +265,7 @@ export const gallery: readonly GalleryPage[] = [
     view: {
       ...consent,
       isMore: true,
+      withdraw: '/idp/account/applications',
       other: '/interaction/1/accounts',
       scopes: [
         { name: 'orders.write', description: { en: 'Change your orders', nb: 'Endre ordrene dine' } },

@@ -8,7 +8,6 @@ export const alertIcon = icon(20, '<circle cx="12" cy="12" r="9"/><path d="M12 7
 export const warningMark = icon(24, '<path d="M12 4 2.8 19.5h18.4zM12 10v4.5M12 17v.01"/>');
 export const clockMark = icon(24, '<circle cx="12" cy="12" r="9"/><path d="M12 7v5l3.5 2"/>');
 export const doneMark = icon(24, '<path d="m5 12.5 4.5 4.5L19 7.5"/>');
-export const checkIcon = icon(20, '<path d="m5 12.5 4.5 4.5L19 7.5"/>');
 export const eyeIcon = icon(
   22,
   '<path d="M2.5 12S6 5.5 12 5.5 21.5 12 21.5 12 18 18.5 12 18.5 2.5 12 2.5 12z"/><circle cx="12" cy="12" r="3"/><path class="shut" d="m4 4 16 16"/>',

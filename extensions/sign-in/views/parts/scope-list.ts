@@ -1,8 +1,7 @@
-/** List of the scopes that an application requests, in words. */
+/** List of the scopes that an application requests, in words, with the user's data behind them. Nothing is ticked, because nothing is allowed yet. */
 import { type Html, html } from '../../../../lib/extension-door.js';
 import { isScopeText } from '../../texts/index.js';
 import type { ConsentScope } from '../../view-models.js';
-import { checkIcon } from './icons.js';
 import type { PageContext } from './layout.js';
 
 /**
@@ -19,5 +18,7 @@ function scopeText({ name, description, api }: ConsentScope, { text, frame }: Pa
 
 export const scopeList = (label: string, scopes: readonly ConsentScope[], context: PageContext): Html => html`<div>
 <h2>${label}</h2>
-<ul class="scopes">${scopes.map((scope) => html`<li>${checkIcon}<span>${scopeText(scope, context)}</span></li>`)}</ul>
+<ul class="scopes">${scopes.map(
+  (scope) => html`<li><p>${scopeText(scope, context)}</p>${scope.data && html`<p class="data"><bdi>${scope.data.join(', ')}</bdi></p>`}</li>`,
+)}</ul>
 </div>`;
