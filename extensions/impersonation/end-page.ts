@@ -35,6 +35,14 @@ export function endPageRoutes(router: ExtensionRouter, context: ExtensionContext
     return isOwn ? wanted : undefined;
   }
 
+  /** Returns the link to the application in which an impersonation that has just ended began. Any browser may send the id, so the link is the registered one. */
+  async function applicationOf(ctx: Context): Promise<string | undefined> {
+    const { ended } = parametersOf(ctx, ['ended']);
+    const client = ended === undefined ? undefined : await directory.clients.get(ended);
+    const { client_uri: uri } = (client?.status === 'active' ? client.metadata : {}) as { readonly client_uri?: string };
+    return uri;
+  }
+
   async function asked(ctx: Context) {
     const { client_id: clientId, return_to: wanted } = parametersOf(ctx, ['client_id', 'return_to']);
     const next = await returnOf(clientId, wanted);
@@ -65,7 +73,7 @@ export function endPageRoutes(router: ExtensionRouter, context: ExtensionContext
   router.get(path, async (ctx: Context) => {
     const { next, fields } = await asked(ctx);
     const impersonation = await current(ctx);
-    return impersonation ? show(ctx, impersonation, fields) : pages.none(ctx, next);
+    return impersonation ? show(ctx, impersonation, fields) : pages.none(ctx, next ?? (await applicationOf(ctx)));
   });
 
   router.postForm(path, {
@@ -78,8 +86,9 @@ export function endPageRoutes(router: ExtensionRouter, context: ExtensionContext
     },
     subject: ({ impersonation }) => impersonation.subject,
     again: (ctx, { impersonation, fields }) => show(ctx, impersonation, fields, { text: 'impersonation.foreign', status: 403 }),
-    async take(ctx, { next }) {
-      const target = next ?? url(path);
+    async take(ctx, { next, impersonation }) {
+      // Without the address of an application, the page that follows leads to the application in which the impersonation began.
+      const target = next ?? `${url(path)}?${new URLSearchParams({ ended: impersonation.row.clientId })}`;
       redirectByGet(ctx, (await endImpersonation(ctx, target)) ?? target);
     },
   });

@@ -155,13 +155,15 @@ export class Pages {
     });
   }
 
-  /** Shows that this browser has no impersonation. @param next URL that the person came from */
+  /** Shows that this browser has no impersonation, and leads on. @param next URL of the application that the person came from */
   async none(ctx: Context, next: string | undefined): Promise<void> {
-    await this.#context.pages.view(ctx, {
+    const { pages, service } = this.#context;
+    await pages.view(ctx, {
       title: 'impersonation.none.title',
       parts: [
         { part: 'text', text: 'impersonation.none.text' },
-        ...(next === undefined ? [] : [{ part: 'link', text: 'impersonation.none.back', href: next } as const]),
+        ...(next === undefined ? [] : [{ part: 'link', text: 'impersonation.none.back', href: next, look: 'filled' } as const]),
+        { part: 'link', text: 'impersonation.none.account', href: service.url(`${service.own}/account`), look: 'quiet' },
       ],
     });
   }

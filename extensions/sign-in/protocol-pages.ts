@@ -1,8 +1,8 @@
 /** Pages of the protocol and of extensions. */
 
 import type { Context } from 'koa';
-import type { ExtensionContext, ProtocolPage, ShowPage, View } from '../../lib/extension-door.js';
-import { present } from '../../lib/extension-door.js';
+import type { Client, ExtensionContext, ProtocolPage, ShowPage, View } from '../../lib/extension-door.js';
+import { canParseUrl, present } from '../../lib/extension-door.js';
 import { resolveView } from './extension-view.js';
 import { localeOf, type Surroundings, show } from './show.js';
 import { createSteps } from './steps/steps.js';
@@ -53,6 +53,15 @@ const developerDetail = ({ error, description, detail }: ProtocolPage & { readon
 /** Returns the URL of the account page, which signs the user in first. */
 const accountUrl = ({ own, url }: ExtensionContext['service']): string => url(`${own}/account`);
 
+/** Returns where the user signs in again: at the application, or at the account page. @see OpenID Connect Core §4 */
+function signInUrl(client: Client | undefined, service: ExtensionContext['service']): string {
+  const { initiate_login_uri: uri } = (client?.metadata ?? {}) as { initiate_login_uri?: string };
+  if (uri === undefined || !canParseUrl(uri)) return accountUrl(service);
+  const url = new URL(uri);
+  url.searchParams.set('iss', service.issuer);
+  return url.href;
+}
+
 function viewOf(page: Exclude<ProtocolPage, { readonly page: 'view' }>, { service }: Pick<ExtensionContext, 'service'>): PageView {
   switch (page.page) {
     case 'error':
@@ -69,10 +78,11 @@ function viewOf(page: Exclude<ProtocolPage, { readonly page: 'view' }>, { servic
       return { page: 'logout', action: page.action, fields: page.fields, ...(page.client ? { appName: page.client.name } : {}) };
     case 'signed-out': {
       const { client_uri: returnUrl } = (page.client?.metadata ?? {}) as { client_uri?: string };
+      const signIn = signInUrl(page.client, service);
       const { frames, unanswered, next } = page;
       return {
         page: 'signed-out',
-        ...(returnUrl ? { returnUrl } : {}),
+        ...(returnUrl ? { returnUrl } : { signIn }),
         ...(frames ? { frames } : {}),
         ...(unanswered ? { unanswered } : {}),
         ...present({ next }),

@@ -137,7 +137,10 @@ interface PageModels {
    * answer to the applications in `unanswered`.
    */
   'signed-out': {
+    /** Link back to the application. */
     readonly returnUrl?: string;
+    /** Link to a new sign-in, if the application has no link. */
+    readonly signIn?: string;
     readonly frames?: readonly { readonly uri: string; readonly name: string }[];
     readonly unanswered?: readonly string[];
     readonly next?: string;

@@ -33,6 +33,7 @@ export const da = {
   'impersonation.none.title': 'Du handler ikke som nogen anden',
   'impersonation.none.text': 'Ingen handler som en anden i denne browser.',
   'impersonation.none.back': 'Gå tilbage',
+  'impersonation.none.account': 'Gå til din konto',
   'impersonation.mail.subject': 'Nogen loggede ind som dig hos {tenant}',
   'impersonation.mail.greeting': 'Hej {name},',
   'impersonation.mail.text': '{operator} hos {tenant} loggede ind som {userName} {time} (UTC) for at bruge {application}.',

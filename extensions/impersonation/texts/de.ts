@@ -33,6 +33,7 @@ export const de = {
   'impersonation.none.title': 'Sie handeln als niemand anders',
   'impersonation.none.text': 'In diesem Browser handelt niemand als jemand anders.',
   'impersonation.none.back': 'Zurück',
+  'impersonation.none.account': 'Zu Ihrem Konto',
   'impersonation.mail.subject': 'Jemand hat sich bei {tenant} als Sie angemeldet',
   'impersonation.mail.greeting': 'Guten Tag {name},',
   'impersonation.mail.text': '{operator} von {tenant} hat sich am {time} (UTC) als {userName} angemeldet, um {application} zu verwenden.',

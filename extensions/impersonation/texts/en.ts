@@ -33,6 +33,7 @@ export const en = {
   'impersonation.none.title': 'You act as nobody else',
   'impersonation.none.text': 'Nobody acts as somebody else in this browser.',
   'impersonation.none.back': 'Go back',
+  'impersonation.none.account': 'Go to your account',
   'impersonation.mail.subject': 'Somebody signed in as you at {tenant}',
   'impersonation.mail.greeting': 'Hello {name},',
   'impersonation.mail.text': '{operator} of {tenant} signed in as {userName} on {time} (UTC), to use {application}.',

@@ -33,6 +33,7 @@ export const fi = {
   'impersonation.none.title': 'Et toimi kenenäkään muuna',
   'impersonation.none.text': 'Tässä selaimessa kukaan ei toimi toisena henkilönä.',
   'impersonation.none.back': 'Takaisin',
+  'impersonation.none.account': 'Siirry tiliisi',
   'impersonation.mail.subject': 'Joku kirjautui sinuna: {tenant}',
   'impersonation.mail.greeting': 'Hei {name},',
   'impersonation.mail.text': '{operator} ({tenant}) kirjautui käyttäjänä {userName} {time} (UTC) käyttääkseen sovellusta {application}.',

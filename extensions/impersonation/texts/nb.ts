@@ -33,6 +33,7 @@ export const nb = {
   'impersonation.none.title': 'Du opptrer ikke som noen annen',
   'impersonation.none.text': 'Ingen opptrer som en annen i denne nettleseren.',
   'impersonation.none.back': 'Gå tilbake',
+  'impersonation.none.account': 'Gå til kontoen din',
   'impersonation.mail.subject': 'Noen logget inn som deg hos {tenant}',
   'impersonation.mail.greeting': 'Hei {name},',
   'impersonation.mail.text': '{operator} hos {tenant} logget inn som {userName} {time} (UTC), for å bruke {application}.',

@@ -33,6 +33,7 @@ export const sv = {
   'impersonation.none.title': 'Du agerar inte som någon annan',
   'impersonation.none.text': 'Ingen agerar som någon annan i den här webbläsaren.',
   'impersonation.none.back': 'Gå tillbaka',
+  'impersonation.none.account': 'Gå till ditt konto',
   'impersonation.mail.subject': 'Någon loggade in som dig hos {tenant}',
   'impersonation.mail.greeting': 'Hej {name},',
   'impersonation.mail.text': '{operator} hos {tenant} loggade in som {userName} {time} (UTC) för att använda {application}.',

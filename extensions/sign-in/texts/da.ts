@@ -91,6 +91,7 @@ export const da: Texts = {
   'logout.stay': 'Forbliv logget ind',
   'signedOut.title': 'Du er logget ud',
   'signedOut.message': 'Du kan lukke dette vindue.',
+  'signedOut.again': 'Log ind igen',
   'signedOut.unanswered': 'Disse programmer har ikke bekræftet, at du er logget ud der:',
 
   'continue.title': 'Fortsæt til {client}',

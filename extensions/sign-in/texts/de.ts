@@ -91,6 +91,7 @@ export const de: Texts = {
   'logout.stay': 'Angemeldet bleiben',
   'signedOut.title': 'Sie sind abgemeldet',
   'signedOut.message': 'Sie können dieses Fenster schließen.',
+  'signedOut.again': 'Erneut anmelden',
   'signedOut.unanswered': 'Diese Anwendungen haben nicht bestätigt, dass Sie dort abgemeldet sind:',
 
   'continue.title': 'Weiter zu {client}',

@@ -90,6 +90,7 @@ export const en = {
   'logout.stay': 'Stay signed in',
   'signedOut.title': 'You are signed out',
   'signedOut.message': 'You can close this window.',
+  'signedOut.again': 'Sign in again',
   'signedOut.unanswered': 'These applications did not confirm that you are signed out there:',
 
   'continue.title': 'Continue to {client}',

@@ -91,6 +91,7 @@ export const fi: Texts = {
   'logout.stay': 'Pysy kirjautuneena',
   'signedOut.title': 'Olet kirjautunut ulos',
   'signedOut.message': 'Voit sulkea tämän ikkunan.',
+  'signedOut.again': 'Kirjaudu uudelleen',
   'signedOut.unanswered': 'Nämä sovellukset eivät ole vahvistaneet, että sinut on kirjattu niistä ulos:',
 
   'continue.title': 'Jatka: {client}',

@@ -91,6 +91,7 @@ export const nb: Texts = {
   'logout.stay': 'Forbli innlogget',
   'signedOut.title': 'Du er logget ut',
   'signedOut.message': 'Du kan lukke dette vinduet.',
+  'signedOut.again': 'Logg inn igjen',
   'signedOut.unanswered': 'Disse programmene har ikke bekreftet at du er logget ut der:',
 
   'continue.title': 'Fortsett til {client}',

@@ -91,6 +91,7 @@ export const sv: Texts = {
   'logout.stay': 'Förbli inloggad',
   'signedOut.title': 'Du är utloggad',
   'signedOut.message': 'Du kan stänga det här fönstret.',
+  'signedOut.again': 'Logga in igen',
   'signedOut.unanswered': 'Följande program har inte bekräftat att du är utloggad där:',
 
   'continue.title': 'Fortsätt till {client}',

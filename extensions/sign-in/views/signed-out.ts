@@ -36,9 +36,13 @@ const framesScript = `(function () {
   setTimeout(end, 3000);
 })()`;
 
+/** Returns the link to a new sign-in, with an outline, because the user has just signed out. */
+const wayIn = (href: string | undefined, { text }: PageContext): Html | false =>
+  href !== undefined && html`<a class="button quiet" href="${href}">${text('signedOut.again')}</a>`;
+
 /** @see OpenID Connect Front-Channel Logout 1.0 §2 */
 export function signedOutView(
-  { returnUrl, frames = [], unanswered = [], next }: PageView<'signed-out'>,
+  { returnUrl, signIn, frames = [], unanswered = [], next }: PageView<'signed-out'>,
   context: PageContext,
 ): PageContent {
   const { text } = context;
@@ -50,7 +54,7 @@ export function signedOutView(
     problem: false,
     body: html`<div class="stack"><p>${text(next === undefined ? 'signedOut.message' : 'continue.message')}</p>
 ${frames.length + unanswered.length > 0 && list}
-${next === undefined ? wayBack(returnUrl, context) : html`<div data-way>${buttonLink(next, text('continue.submit'))}</div>`}
+${next === undefined ? (wayBack(returnUrl, context) || wayIn(signIn, context)) : html`<div data-way>${buttonLink(next, text('continue.submit'))}</div>`}
 ${frames.map(({ uri, name }) => html`<iframe src="${uri}" title="${name}" sandbox="allow-scripts allow-same-origin" hidden></iframe>`)}</div>`,
     // The script continues by itself. A browser that also obeyed the refresh would request the next page twice.
     ...(next === undefined ? {} : { goesOn: { to: next, afterSeconds: 5 } }),
