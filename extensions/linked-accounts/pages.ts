@@ -13,7 +13,6 @@ import { idOf, type Pairing, type Refusal } from './pairing.js';
 
 const nameOf = (account: Account): string => `${account.tenant.name}: ${accountName(account.person)}`;
 const about = (account: Account): Readonly<Record<string, string>> => ({
-  account: nameOf(account),
   tenant: account.tenant.name,
   userName: account.person.user.userName,
 });

@@ -2,7 +2,7 @@ import type { en } from './en.js';
 
 export const da: Record<keyof typeof en, string> = {
   'linked.title': 'Sammenkædede konti',
-  'linked.lead': 'Du er {account}.',
+  'linked.lead': 'Du er logget ind som {userName} ({tenant}).',
   'linked.summary': 'Ét fælles login for dine konti hos flere organisationer.',
   'linked.none': 'Ingen anden konto er kædet sammen med denne. Sammenkædede konti har ét fælles login.',
   'linked.add': 'Tilføj en anden konto',

@@ -2,7 +2,7 @@ import type { en } from './en.js';
 
 export const de: Record<keyof typeof en, string> = {
   'linked.title': 'Verknüpfte Konten',
-  'linked.lead': 'Sie sind {account}.',
+  'linked.lead': 'Sie sind als {userName} ({tenant}) angemeldet.',
   'linked.summary': 'Eine gemeinsame Anmeldung für Ihre Konten bei mehreren Organisationen.',
   'linked.none': 'Mit diesem Konto ist kein anderes verknüpft. Verknüpfte Konten haben eine gemeinsame Anmeldung.',
   'linked.add': 'Anderes Konto verknüpfen',

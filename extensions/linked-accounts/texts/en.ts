@@ -1,7 +1,7 @@
 /** Words of the page of linked accounts. */
 export const en = {
   'linked.title': 'Linked accounts',
-  'linked.lead': 'You are {account}.',
+  'linked.lead': 'You are signed in as {userName} ({tenant}).',
   'linked.summary': 'One sign-in for your accounts at several organisations.',
   'linked.none': 'No other account is linked to this one. Accounts that are linked have one sign-in.',
   'linked.add': 'Link another account',

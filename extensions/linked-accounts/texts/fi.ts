@@ -2,7 +2,7 @@ import type { en } from './en.js';
 
 export const fi: Record<keyof typeof en, string> = {
   'linked.title': 'Yhdistetyt tilit',
-  'linked.lead': 'Olet {account}.',
+  'linked.lead': 'Olet kirjautunut käyttäjänä {userName} ({tenant}).',
   'linked.summary': 'Yksi yhteinen kirjautuminen tileillesi eri organisaatioissa.',
   'linked.none': 'Tähän tiliin ei ole yhdistetty muita tilejä. Yhdistetyillä tileillä on yksi yhteinen kirjautuminen.',
   'linked.add': 'Yhdistä toinen tili',

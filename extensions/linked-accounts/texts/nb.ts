@@ -2,7 +2,7 @@ import type { en } from './en.js';
 
 export const nb: Record<keyof typeof en, string> = {
   'linked.title': 'Koblede kontoer',
-  'linked.lead': 'Du er {account}.',
+  'linked.lead': 'Du er logget inn som {userName} ({tenant}).',
   'linked.summary': 'Én felles innlogging for kontoene dine hos flere organisasjoner.',
   'linked.none': 'Ingen annen konto er koblet til denne. Kontoer som er koblet, har én felles innlogging.',
   'linked.add': 'Koble til en annen konto',

@@ -2,7 +2,7 @@ import type { en } from './en.js';
 
 export const sv: Record<keyof typeof en, string> = {
   'linked.title': 'Länkade konton',
-  'linked.lead': 'Du är {account}.',
+  'linked.lead': 'Du är inloggad som {userName} ({tenant}).',
   'linked.summary': 'En gemensam inloggning för dina konton hos flera organisationer.',
   'linked.none': 'Inget annat konto är länkat till detta. Länkade konton har en gemensam inloggning.',
   'linked.add': 'Länka ett annat konto',
