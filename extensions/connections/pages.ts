@@ -80,7 +80,12 @@ export class Pages {
   }
 
   async signedOut(ctx: Context): Promise<void> {
-    await this.#context.pages.view(ctx, { title: 'connections.signedOut.title', lead: 'connections.signedOut.text', parts: [] });
+    const { pages, service } = this.#context;
+    await pages.view(ctx, {
+      title: 'connections.signedOut.title',
+      lead: 'connections.signedOut.text',
+      parts: [{ part: 'link', text: 'connections.signedOut.again', href: service.url(`${service.own}/account`), look: 'quiet' }],
+    });
   }
 
   /** Asks at which of the providers to sign in. */

@@ -4,7 +4,7 @@ import type { Refusal } from './messages/refused.js';
 
 export type Pages = ReturnType<typeof createPages>;
 
-export function createPages({ pages: { view }, http: { requestId } }: Pick<ExtensionContext, 'pages' | 'http'>) {
+export function createPages({ pages: { view }, http: { requestId }, service }: Pick<ExtensionContext, 'pages' | 'http' | 'service'>) {
   const show = (ctx: Context, name: string, status: number, { parts = [], ...more }: Partial<View> = {}): Promise<void> => {
     const reference = { key: 'saml.reference', values: { reference: requestId(ctx) } };
     return view(ctx, {
@@ -26,6 +26,10 @@ export function createPages({ pages: { view }, http: { requestId } }: Pick<Exten
     /** Shows that a sign-in without an AuthnRequest failed. No service provider waits for a response. */
     notSignedIn: (ctx: Context, application: string): Promise<void> =>
       show(ctx, 'notSignedIn', 403, { lead: { key: 'saml.notSignedIn.text', values: { application } } }),
-    signedOut: (ctx: Context): Promise<void> => show(ctx, 'signedOut', 200),
+    /** Shows that the user is signed out, and leads to a new sign-in at the account page. */
+    signedOut: (ctx: Context): Promise<void> =>
+      show(ctx, 'signedOut', 200, {
+        parts: [{ part: 'link', text: 'saml.signedOut.again', href: service.url(`${service.own}/account`), look: 'quiet' }],
+      }),
   };
 }

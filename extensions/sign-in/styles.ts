@@ -101,7 +101,8 @@ main { flex: 1; width: 100%; max-width: 27rem; margin: 0 auto; padding: 2.5rem 1
 }
 .mark.problem { background: var(--danger-soft); color: var(--danger); }
 .logo { display: block; width: auto; height: auto; max-width: 100%; max-height: 3rem; margin-bottom: 1.25rem; }
-h2 { font-size: 1rem; line-height: 1.4; font-weight: 600; }
+.whole { white-space: nowrap; }
+h2 { font-size: 1rem; line-height: 1.4; font-weight: 600; text-wrap: balance; }
 h1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -0.015em; text-wrap: balance; }
 .lead { margin-top: 0.375rem; color: var(--muted); text-wrap: pretty; }
 .names { margin-top: 0.375rem; color: var(--muted); font-weight: 500; text-wrap: balance; }

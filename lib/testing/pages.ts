@@ -13,6 +13,8 @@ const textOf = (markup: string): string =>
   unescapeMarkup(
     markup
       .replace(/<svg\b[\s\S]*?<\/svg>/g, '')
+      // A span is a part of a line, and the words of its line stay together.
+      .replace(/<\/?span\b[^>]*>/g, '')
       .replace(/<[^>]*>/g, ' ')
       .replace(/\s+/g, ' ')
       .trim(),

@@ -50,6 +50,7 @@ export const da = {
     'Man kan ikke logge ind på denne konto med {method}. Intet blev ændret. Brug en anden konto, eller spørg din administrator.',
   'connections.signedOut.title': 'Du er logget ud',
   'connections.signedOut.text': 'Du kan lukke denne side.',
+  'connections.signedOut.again': 'Log ind igen',
   'connections.own.title': 'Måder at logge ind på',
   'connections.own.summary': 'Se, hvordan du logger ind her, tilslut konti andre steder, og fjern dem.',
   'connections.own.lead': 'Du kan logge ind her på disse måder.',

@@ -54,6 +54,7 @@ export const de = {
     'An diesem Konto kann man sich mit {method} nicht anmelden. Es wurde nichts geändert. Verwenden Sie ein anderes Konto, oder fragen Sie Ihre Administration.',
   'connections.signedOut.title': 'Sie sind abgemeldet',
   'connections.signedOut.text': 'Sie können diese Seite schließen.',
+  'connections.signedOut.again': 'Erneut anmelden',
   'connections.own.title': 'Anmeldewege',
   'connections.own.summary': 'Sehen Sie, wie Sie sich hier anmelden, verbinden Sie Konten bei anderen Anbietern, und entfernen Sie sie.',
   'connections.own.lead': 'Auf diesen Wegen können Sie sich hier anmelden.',

@@ -51,6 +51,7 @@ export const en = {
     'This account cannot be signed in to by {method}. Nothing was changed. Use another account, or ask your administrator.',
   'connections.signedOut.title': 'You are signed out',
   'connections.signedOut.text': 'You can close this page.',
+  'connections.signedOut.again': 'Sign in again',
   'connections.own.title': 'Ways to sign in',
   'connections.own.summary': 'See how you sign in here, connect accounts elsewhere, and remove them.',
   'connections.own.lead': 'You can sign in here in these ways.',

@@ -54,6 +54,7 @@ export const fi = {
     'Tähän tiliin ei voi kirjautua palvelulla {method}. Mitään ei muutettu. Käytä toista tiliä tai kysy ylläpitäjältäsi.',
   'connections.signedOut.title': 'Olet kirjautunut ulos',
   'connections.signedOut.text': 'Voit sulkea tämän sivun.',
+  'connections.signedOut.again': 'Kirjaudu uudelleen',
   'connections.own.title': 'Kirjautumistavat',
   'connections.own.summary': 'Katso, miten kirjaudut tänne, yhdistä muualla olevia tilejä ja poista niitä.',
   'connections.own.lead': 'Voit kirjautua tänne näillä tavoilla.',

@@ -51,6 +51,7 @@ export const nb = {
     'Denne kontoen kan ikke logges inn på med {method}. Ingenting ble endret. Bruk en annen konto, eller spør administratoren din.',
   'connections.signedOut.title': 'Du er logget ut',
   'connections.signedOut.text': 'Du kan lukke denne siden.',
+  'connections.signedOut.again': 'Logg inn igjen',
   'connections.own.title': 'Måter å logge inn på',
   'connections.own.summary': 'Se hvordan du logger inn her, koble til kontoer andre steder, og fjern dem.',
   'connections.own.lead': 'Du kan logge inn her på disse måtene.',

@@ -51,6 +51,7 @@ export const sv = {
     'Det går inte att logga in på det här kontot med {method}. Inget ändrades. Använd ett annat konto, eller fråga din administratör.',
   'connections.signedOut.title': 'Du är utloggad',
   'connections.signedOut.text': 'Du kan stänga den här sidan.',
+  'connections.signedOut.again': 'Logga in igen',
   'connections.own.title': 'Sätt att logga in',
   'connections.own.summary': 'Se hur du loggar in här, anslut konton på andra ställen och ta bort dem.',
   'connections.own.lead': 'Du kan logga in här på de här sätten.',

@@ -11,4 +11,5 @@ export const da = {
   'saml.notSignedIn.text': 'Login i {application} blev ikke til noget. Begynd forfra fra applikationen.',
   'saml.signedOut.title': 'Du er logget ud',
   'saml.signedOut.text': 'Du kan lukke denne side.',
+  'saml.signedOut.again': 'Log ind igen',
 };

@@ -11,4 +11,5 @@ export const de = {
   'saml.notSignedIn.text': 'Die Anmeldung bei {application} hat nicht stattgefunden. Beginnen Sie in der Anwendung von vorn.',
   'saml.signedOut.title': 'Sie sind abgemeldet',
   'saml.signedOut.text': 'Sie können diese Seite schließen.',
+  'saml.signedOut.again': 'Erneut anmelden',
 };

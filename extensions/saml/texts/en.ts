@@ -12,4 +12,5 @@ export const en = {
   'saml.notSignedIn.text': 'The sign-in to {application} did not happen. Start again from the application.',
   'saml.signedOut.title': 'You are signed out',
   'saml.signedOut.text': 'You can close this page.',
+  'saml.signedOut.again': 'Sign in again',
 };

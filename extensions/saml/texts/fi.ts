@@ -11,4 +11,5 @@ export const fi = {
   'saml.notSignedIn.text': 'Kirjautuminen sovellukseen {application} ei onnistunut. Aloita uudelleen sovelluksesta.',
   'saml.signedOut.title': 'Olet kirjautunut ulos',
   'saml.signedOut.text': 'Voit sulkea tämän sivun.',
+  'saml.signedOut.again': 'Kirjaudu uudelleen',
 };

@@ -11,4 +11,5 @@ export const nb = {
   'saml.notSignedIn.text': 'Innloggingen i {application} ble ikke noe av. Start på nytt fra applikasjonen.',
   'saml.signedOut.title': 'Du er logget ut',
   'saml.signedOut.text': 'Du kan lukke denne siden.',
+  'saml.signedOut.again': 'Logg inn igjen',
 };

@@ -11,4 +11,5 @@ export const sv = {
   'saml.notSignedIn.text': 'Inloggningen i {application} blev inte av. Börja om från programmet.',
   'saml.signedOut.title': 'Du är utloggad',
   'saml.signedOut.text': 'Du kan stänga den här sidan.',
+  'saml.signedOut.again': 'Logga in igen',
 };

@@ -8,6 +8,7 @@ import { hiddenFields } from './hidden-fields.js';
 import { globeIcon } from './icons.js';
 import { outsideLink } from './links.js';
 import { revealScript } from './reveal.js';
+import { withWholeWords } from './whole-words.js';
 
 /** Input of a view in addition to its model. */
 export interface PageContext {
@@ -151,7 +152,7 @@ ${
 <style>${new Html(brandStyle(frame.branding).css)}</style>
 </head>
 <body>
-${impersonationBanner(context)}<main>
+${withWholeWords(html`${impersonationBanner(context)}<main>
 <div class="intro">
 ${renderMark(content, frame)}
 <h1>${content.title}</h1>
@@ -160,7 +161,7 @@ ${content.lead !== undefined && html`<p class="lead">${content.lead}</p>`}
 </div>
 ${content.body}
 </main>
-${footer(content, context)}
+${footer(content, context)}`)}
 ${script !== undefined && html`<script>${new Html(script)}</script>`}
 </body>
 </html>
