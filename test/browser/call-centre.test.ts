@@ -69,7 +69,10 @@ describeInBrowser('the call centre of the demo in Chromium', () => {
       await push.click();
       await signIn(caller, 'alice@acme.test', 'alice');
       await caller.getByRole('heading', { name: 'Call centre asks you to sign in' }).waitFor();
-      expect(await caller.locator('.quote blockquote').innerText()).toBe(code);
+      expect(await caller.locator('.quote.code blockquote').innerText()).toBe(code);
+      const left = caller.locator('[data-seconds]');
+      const before = await left.innerText();
+      await caller.waitForFunction(`document.querySelector('[data-seconds]').textContent !== ${JSON.stringify(before)}`);
       await isAccessible(caller);
       await caller.getByRole('button', { name: 'Approve' }).click();
       await caller.getByRole('heading', { name: 'You approved this' }).waitFor();

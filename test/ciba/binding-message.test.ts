@@ -1,6 +1,6 @@
 /** The message of an authentication request as markup. Chromium looks at it in `hostile-messages`. @see CIBA Core §7.1 */
 import { describe, expect, test } from '@jest/globals';
-import { isPresentable, renderMessage } from '../../extensions/ciba/person/binding-message.js';
+import { isCode, isPresentable, renderMessage } from '../../extensions/ciba/person/binding-message.js';
 import type { MessageFormat } from '../../extensions/ciba/requests/record.js';
 import { hostileMessages } from '../support/requests/hostile-messages.js';
 
@@ -75,4 +75,14 @@ describe('threat D10: a message is safe as it stands', () => {
     ['\u200b\u2060', []],
     ['\u3164 \u2800', []],
   ] as const)('%j can be sent as %j', (text, formats) => expect(both.filter((format) => isPresentable(text, format))).toEqual(formats));
+});
+
+describe('issue 46: a short code', () => {
+  test.each(['4711', 'W4SCT', 'KX-42', '12 34 56', 'ÅÄ1'])('%s is one', (text) => {
+    expect([isCode(text, 'plaintext'), isCode(text, 'simpleMarkdownV1')]).toEqual([true, false]);
+  });
+
+  test.each(['7', 'Pay 5', 'hello', '12345 67890 12', '4711.', '-12', '12 ', ''])('%j is none', (text) => {
+    expect(isCode(text, 'plaintext')).toBe(false);
+  });
 });

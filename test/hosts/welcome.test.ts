@@ -52,6 +52,7 @@ describe('D the first page of a service in development', () => {
     expect(page.body).toContain(`<code>${origin}/login</code>`);
     expect(page.body).toContain(`href="${origin}/login/.well-known/openid-configuration"`);
     expect(page.body).toContain('Job');
+    for (const id of ['web', 'job']) expect(page.body).toContain(`<code>${id}</code>`);
     const links = [...page.body.matchAll(/href="([^"]+authorize[^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'));
     expect(links).toHaveLength(1);
     expect(isSignInPage(await agent.follow(await agent.get(links[0] ?? '')))).toBe(true);

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { pagePolicy, renderPage } from '../../extensions/sign-in/render.js';
 import type { PageFrame, PageView } from '../../extensions/sign-in/view-models.js';
 import { hashSource, pageHeaders } from '../../lib/http/pages/security-headers.js';
+import { problemsOf } from '../../lib/testing/pages.js';
 import { gallery } from '../support/browser/page-gallery.js';
 import { fill, hostileTexts } from '../support/requests/hostile-content.js';
 
@@ -84,10 +85,11 @@ describe('renderPage', () => {
     };
     const markup = renderPage(view, frame);
     expect(title(markup)).toBe('Error: Sign in to Orders – Acme');
-    expect(markup.match(/That e-mail and password don’t match\./g)).toHaveLength(1);
+    expect(markup.match(/That <span class="whole">e-mail<\/span> and password don’t match\./g)).toHaveLength(1);
     expect(markup).not.toContain('role="alert"');
     expect(markup).toMatch(/<input id="password"[^>]* autofocus aria-invalid="true" aria-describedby="password-problem"/);
-    expect(markup).toContain('<p class="field-problem" id="password-problem">That e-mail and password don’t match.</p>');
+    expect(problemsOf({ body: markup })).toEqual(['That e-mail and password don’t match.']);
+    expect(markup).toContain('<p class="field-problem" id="password-problem">That ');
   });
 
   test.each(gallery)('issue 14: $name weighs 30 kB or less, and loads nothing of anybody else', ({ view, frame: surroundings }) => {
@@ -131,7 +133,7 @@ describe('renderPage', () => {
     const scopes = [{ name: 'email', description: 'x' }, { name: 'hr', description: 'Your cost centre' }, { name: '__proto__' }];
     const person = { personName: 'Alice', userName: 'alice', tenantName: 'Acme' };
     const markup = renderPage({ page: 'consent', ...form, ...person, scopes }, { ...frame, locale: 'de' });
-    expect([...markup.matchAll(/<span>([^<]*)<\/span><\/li>/g)].map((match) => match[1])).toEqual([
+    expect([...markup.matchAll(/<li><p>(.*?)<\/p>/g)].map(([, words = '']) => words.replace(/<[^>]*>/g, ''))).toEqual([
       'Ihre E-Mail-Adresse sehen',
       'Your cost centre',
       '__proto__',
@@ -170,5 +172,100 @@ describe('renderPage', () => {
   test('G2: the password page is the same whatever the account, but for the name typed', () => {
     const page = (identifier: string) => renderPage({ page: 'password', ...form, identifier, restart: '/i' }, frame);
     expect(page('alice').replaceAll('alice', 'x')).toBe(page('aaron').replaceAll('aaron', 'x'));
+  });
+
+  test('issue 46: only persons have initials; an application has the logo of the look, or no mark', () => {
+    const markup = renderPage({ page: 'identifier', ...form }, { ...frame, client: { name: 'localhost:3000' } });
+    expect(markup).not.toMatch(/class="(?:mark|avatar|logo)"/);
+    const branded = { ...frame, branding: { logoUri: '/logo.svg' } };
+    expect(renderPage({ page: 'identifier', ...form }, branded)).toContain('<img class="logo" src="/logo.svg" alt="">');
+    const choice = { value: '1', tenantName: 'Acme', personName: 'Alice', userName: 'alice' };
+    expect(renderPage({ page: 'organisation', ...form, identifier: 'alice', choices: [choice] }, frame)).not.toContain('class="avatar"');
+    const known = { page: 'accounts', ...form, other: '/i', choices: [{ ...choice, isSignedIn: true }] } as const;
+    expect(renderPage(known, frame)).toContain('<span class="avatar" aria-hidden="true">A</span>');
+  });
+
+  test('issue 46: each step continues to the application, in one form, or has its name in the heading', () => {
+    const step: PageFrame = { ...frame, isStep: true };
+    const line = (markup: string) => /<p class="names">(.*?)<\/p>/.exec(markup)?.[1];
+    const choice = { value: '1', tenantName: 'Acme', personName: 'Alice', userName: 'alice' };
+    const consent = { personName: 'Alice', userName: 'alice', tenantName: 'Acme', scopes: [] };
+    const views: readonly PageView[] = [
+      { page: 'accounts', ...form, other: '/i', choices: [{ ...choice, isSignedIn: true }] },
+      { page: 'organisation', ...form, identifier: 'alice', choices: [choice] },
+      { page: 'create', ...form, passwordLength: 15, signIn: '/i' },
+      { page: 'view', title: 'Confirm that it is you', parts: [] },
+    ];
+    expect(views.map((view) => line(renderPage(view, step)))).toEqual(views.map(() => 'to continue to Orders · Acme'));
+    for (const view of [{ page: 'identifier', ...form }, { page: 'consent', ...form, ...consent }] as const)
+      expect(line(renderPage(view, step))).toBe('Acme');
+    expect(line(renderPage({ page: 'view', title: 'Your account', parts: [] }, frame))).toBe('Orders · Acme');
+  });
+
+  test('issue 46: the links of the branding are at the foot of each page, and a new account accepts the terms', () => {
+    const branding = { privacyUri: 'https://acme.test/privacy', termsUri: '/terms', helpUri: 'http://help.acme.test/' };
+    const foot = (markup: string) => [...(markup.split('<footer>')[1] ?? '').matchAll(/href="([^"]+)"[^>]*>([^<]+)</g)].map(([, ...each]) => each);
+    expect(foot(renderPage({ page: 'unavailable' }, { ...frame, branding }))).toEqual([
+      ['https://acme.test/privacy', 'Privacy'],
+      ['/terms', 'Terms'],
+      ['http://help.acme.test/', 'Help'],
+    ]);
+    expect(renderPage({ page: 'unavailable' }, frame)).not.toContain('<ul class="additions">');
+    const create = { page: 'create', ...form, passwordLength: 15, signIn: '/i' } as const;
+    expect(renderPage(create, { ...frame, branding })).toMatch(/you accept the <a href="\/terms"[^>]*>Terms of service<\/a>\./);
+    expect(renderPage(create, frame)).not.toContain('you accept');
+    expect(renderPage(create, { ...frame, branding: { termsUri: 'javascript:1' } })).not.toContain('javascript:');
+  });
+
+  test('issue 46: the rule of a password and the use of a field are tied to the field', () => {
+    const create = renderPage({ page: 'create', ...form, passwordLength: 15, signIn: '/i', problems: ['password.weak'] }, frame);
+    expect(create).toMatch(/<input id="password"[^>]* aria-describedby="password-hint password-problem"/);
+    expect(create).toContain('<p class="hint" id="password-hint">Choose a password of at least 15 characters.</p>');
+    const password = renderPage({ page: 'password', ...form, identifier: 'a', restart: '/i', organisation: '' }, frame);
+    expect(password).toMatch(/<input id="organisation"[^>]* aria-describedby="organisation-hint"/);
+  });
+
+  test('issue 46: “e-mail” stays in one line, as the same text, and values of the user stay as they are', () => {
+    const textOf = (markup: string) => markup.replace(/<[^>]*>/g, '');
+    const german: PageFrame = { ...frame, locale: 'de', client: { name: 'Our e-mail' } };
+    const markup = renderPage({ page: 'identifier', ...form, identifier: 'e-mail@acme.test' }, german);
+    expect(markup).toContain('<span class="whole">E-Mail-Adresse</span> oder Benutzername');
+    expect(textOf(markup)).toContain('E-Mail-Adresse oder Benutzername');
+    expect(markup).toContain('value="e-mail@acme.test"');
+    expect(markup).toContain('<title>Bei Our e-mail anmelden – Acme</title>');
+    const posted = renderPage({ page: 'continue', method: 'post', action: 'https://app.example/', fields: { _charset_: 'an e-mail' } }, frame);
+    expect(posted).toContain('hidden>\nan e-mail</textarea>');
+    const parts = [{ part: 'button', text: 'Change the e-mail' }] as const;
+    expect(renderPage({ page: 'view', title: 'x', parts }, frame)).toContain('<span>Change the <span class="whole">e-mail</span></span></button>');
+  });
+
+  test('issue 46: a signed-out page leads on, and so does the page of a path that does not exist', () => {
+    const known = { ...frame, client: { name: 'Orders', uri: 'https://orders.example/' } };
+    const again = '<a class="button quiet" href="/idp/account">Sign in again</a>';
+    expect(renderPage({ page: 'signed-out', signIn: '/idp/account' }, frame)).toContain(again);
+    expect(renderPage({ page: 'signed-out', returnUrl: 'https://orders.example/' }, known)).toContain('Back to Orders</a>');
+    const missing = renderPage({ page: 'not-found', account: '/idp/account' }, { locale: 'en' });
+    expect(missing).toContain('<a class="button" href="/idp/account">Go to your account</a>');
+  });
+
+  test('issue 46: the consent page says which data, has no ticks, and leads to where it can be taken back', () => {
+    const person = { personName: 'Alice', userName: 'alice', tenantName: 'Acme' };
+    const scopes = [{ name: 'email', data: ['alice@acme.test', 'a@home.test'] }, { name: 'openid' }];
+    const markup = renderPage({ page: 'consent', ...form, ...person, scopes, withdraw: '/idp/account/applications' }, frame);
+    expect(markup).toContain('<p class="data"><bdi>alice@acme.test, a@home.test</bdi></p>');
+    expect(/<ul class="scopes">[\s\S]*?<\/ul>/.exec(markup)?.[0]).not.toContain('<svg');
+    expect(markup).toMatch(/take this back at any time in <a href="\/idp\/account\/applications"[^>]*>your account<\/a>\./);
+    expect(renderPage({ page: 'consent', ...form, ...person, scopes }, frame)).toContain('take this back at any time in your account.');
+  });
+
+  test('issue 46: other ways to sign in have an outline, except for the only way', () => {
+    const label = Object.fromEntries(['en', 'nb', 'sv', 'da', 'fi', 'de'].map((locale) => [locale, 'Contoso'])) as never;
+    const others = { action: '/i/method', buttons: [{ idp: 'contoso', label }] };
+    const buttons = (markup: string) => [...markup.matchAll(/<button class="([^"]+)"[^>]*>([^<]+)</g)].map(([, ...each]) => each);
+    expect(buttons(renderPage({ page: 'identifier', ...form, others }, frame))).toEqual([
+      ['button', 'Continue'],
+      ['button quiet', 'Contoso'],
+    ]);
+    expect(buttons(renderPage({ page: 'identifier', ...form, others, isElsewhere: true }, frame))).toEqual([['button', 'Contoso']]);
   });
 });

@@ -49,6 +49,17 @@ describe('service specification 4.10: the user approves or denies out of band', 
     ]);
   });
 
+  test('issue 46: a short code is shown large; the seconds are there to be counted down; “No, it’s not me” looks like a warning', async () => {
+    const { request } = await asking.ask(person.me, { bindingMessage: 'KX-42' });
+    const { body } = await open(pageOf(request.id));
+    expect(body).toContain('<figure class="quote code">');
+    const seconds = Number(/data-seconds="(\d+)"/.exec(body)?.[1]);
+    expect([seconds > 60, seconds <= 120]).toEqual([true, true]);
+    expect(body).toMatch(/class="button warning"[^>]*value="unrecognise">No, it’s not me</);
+    const { request: worded } = await asking.ask(person.me, { bindingMessage: 'Pay 5 to Bob' });
+    expect((await open(pageOf(worded.id))).body).toContain('<figure class="quote">');
+  });
+
   test('a client without a message is named with a warning; one that began by itself is called so', async () => {
     const { request } = await asking.ask(person.me, { initiator: 'RP' });
     const { body } = await open(pageOf(request.id));

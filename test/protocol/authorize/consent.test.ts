@@ -168,7 +168,7 @@ const linkTo = ({ body, url: at }: Answer, words: string): string | undefined =>
   const href = new RegExp(`href="([^"]+)"[^>]*>${words}</a>`).exec(body)?.[1];
   return href === undefined ? undefined : new URL(href.replaceAll('&amp;', '&'), at).href;
 };
-const linesOf = ({ body }: Answer) => [...body.matchAll(/<span>([^<]*)<\/span><\/li>/g)].map(([, words]) => words);
+const linesOf = ({ body }: Answer) => [...body.matchAll(/<li><p>(.*?)<\/p>/g)].map(([, words = '']) => words.replace(/<[^>]*>/g, ''));
 
 test('pages §3.2: “Not you?” leads to the accounts of the same request, and from there to another sign-in', async () => {
   const { agent, page } = await carol();
