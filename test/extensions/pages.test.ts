@@ -111,7 +111,7 @@ describe('house §5: c.view', () => {
     const page = await signIn(agent, url({ ui_locales: 'sv' }));
     expect(page.body).toContain('<html lang="sv"');
     expect(page.body).toContain('<h1>Terms of &lt;Acme&gt; &amp; co [sv]</h1>');
-    expect(page.body).toContain('<p class="names">Web shop</p>');
+    expect(page.body).toContain('<p class="names">för att fortsätta till Web shop</p>');
     const ofSignIn = await open(new Agent());
     for (const name of ['content-security-policy', 'x-frame-options', 'referrer-policy', 'cache-control'])
       expect([name, page.headers.get(name)]).toEqual([name, ofSignIn.headers.get(name)]);
