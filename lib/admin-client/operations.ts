@@ -52,6 +52,9 @@ export interface Client {
     readonly accentColor?: string;
     readonly radius?: number;
     readonly font?: 'system' | 'humanist' | 'rounded' | 'serif';
+    readonly privacyUri?: string;
+    readonly termsUri?: string;
+    readonly helpUri?: string;
   };
   readonly lifetimes: {
     readonly accessToken?: number;
@@ -375,6 +378,9 @@ export interface Tenant {
     readonly accentColor?: string;
     readonly radius?: number;
     readonly font?: 'system' | 'humanist' | 'rounded' | 'serif';
+    readonly privacyUri?: string;
+    readonly termsUri?: string;
+    readonly helpUri?: string;
   };
   readonly locale?: string;
   readonly status: 'active' | 'disabled';
@@ -493,6 +499,9 @@ export interface Operations {
         readonly accentColor?: string;
         readonly radius?: number;
         readonly font?: 'system' | 'humanist' | 'rounded' | 'serif';
+        readonly privacyUri?: string;
+        readonly termsUri?: string;
+        readonly helpUri?: string;
       };
       readonly locale?: string;
     };
@@ -521,6 +530,9 @@ export interface Operations {
         readonly accentColor?: string | null;
         readonly radius?: number | null;
         readonly font?: ('system' | 'humanist' | 'rounded' | 'serif') | null;
+        readonly privacyUri?: string | null;
+        readonly termsUri?: string | null;
+        readonly helpUri?: string | null;
       } | null;
       readonly locale?: string | null;
     };
@@ -888,6 +900,9 @@ export interface Operations {
         readonly accentColor?: string;
         readonly radius?: number;
         readonly font?: 'system' | 'humanist' | 'rounded' | 'serif';
+        readonly privacyUri?: string;
+        readonly termsUri?: string;
+        readonly helpUri?: string;
       };
       readonly lifetimes?: {
         readonly accessToken?: number;
@@ -933,6 +948,9 @@ export interface Operations {
         readonly accentColor?: string | null;
         readonly radius?: number | null;
         readonly font?: ('system' | 'humanist' | 'rounded' | 'serif') | null;
+        readonly privacyUri?: string | null;
+        readonly termsUri?: string | null;
+        readonly helpUri?: string | null;
       } | null;
       readonly lifetimes?: {
         readonly accessToken?: number | null;
