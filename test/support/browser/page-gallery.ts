@@ -28,6 +28,9 @@ const long: PageFrame = {
 };
 const longUserName = 'maximiliane.bartholomaeus-schwarzenberger+fachverwaltung@example';
 
+/** Links at the foot of each page. */
+const links = { privacyUri: 'https://acme.test/privacy', termsUri: 'https://acme.test/terms', helpUri: '/help' };
+
 const form = { action: '/interaction/1', csrf: 'token', cancel: '/interaction/1/cancel' };
 const alice = { personName: 'Alice Andersen', userName: 'alice@acme.test', tenantName: 'Acme Industries AS' };
 const identifier = { page: 'identifier', ...form } as const;
@@ -123,6 +126,32 @@ export const gallery: readonly GalleryPage[] = [
     frame: long,
   },
   {
+    name: 'view-choice',
+    view: {
+      ...view,
+      title: 'Set up a second factor',
+      lead: 'Choose how you confirm from now on that it is you.',
+      parts: [
+        { part: 'button', text: 'Passkey', lines: ['With your fingerprint, your face or a PIN.'], name: 'add', value: 'passkey' },
+        {
+          part: 'details',
+          title: 'Authenticator app',
+          line: 'An app on your phone shows a 6-digit code.',
+          isOpen: true,
+          parts: [
+            { part: 'text', text: 'Scan the code with an app.' },
+            { part: 'field', name: 'code', label: '6-digit code', kind: 'code', hint: 'The app shows it.', problem: 'Not that.' },
+            { part: 'button', text: 'Continue' },
+          ],
+        },
+        { part: 'details', title: 'Security key', line: 'A key that you plug in.', parts: [{ part: 'text', text: 'Plug it in.' }] },
+        { part: 'button', text: 'That was not me', name: 'not', value: 'me', look: 'warning' },
+        { part: 'link', text: 'Go to your account', href: '/idp/account', look: 'filled' },
+      ],
+    },
+    frame,
+  },
+  {
     name: 'view-password',
     view: {
       ...view,
@@ -187,6 +216,11 @@ export const gallery: readonly GalleryPage[] = [
   },
   { name: 'password', view: password, frame: { ...frame, additions } },
   { name: 'password-mismatch', view: { ...password, problem: 'credentials.mismatch' }, frame },
+  {
+    name: 'password-organisation',
+    view: { ...password, problem: 'credentials.mismatch', organisation: '' },
+    frame: { ...long, tenant: { name: 'Globex' }, branding: links },
+  },
   { name: 'password-missing', view: { ...password, problem: 'password.missing' }, frame: { ...frame, locale: 'sv' } },
   { name: 'password-throttled', view: { ...password, problem: 'attempts.exceeded', minutes: 4 }, frame },
   {
@@ -215,6 +249,7 @@ export const gallery: readonly GalleryPage[] = [
     frame: long,
   },
   { name: 'create', view: create, frame },
+  { name: 'create-terms', view: create, frame: { ...frame, branding: links } },
   { name: 'create-weak', view: { ...create, ...filled, problems: ['password.weak'] }, frame: { ...frame, locale: 'sv' } },
   { name: 'create-taken', view: { ...create, ...filled, problems: ['email.taken'] }, frame: { ...frame, locale: 'da' } },
   { name: 'create-throttled', view: { ...create, ...filled, problem: 'attempts.exceeded', minutes: 4 }, frame: { ...frame, locale: 'fi' } },
