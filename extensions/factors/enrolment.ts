@@ -93,7 +93,13 @@ export class Enrolment {
     const { user } = owner.person;
     const person = { id: user.id, name: user.userName, displayName: shownName(owner.person) };
     const options = this.#webauthn.creationOptions(subjectOf(setup), person, owner.tenant.name, passkeysOf(factors.passkeys));
-    return { part: 'action', text, action: 'passkey', value: JSON.stringify({ url, options, isNew: true }), lines: ['factors.passkey.about'] };
+    return {
+      part: 'action',
+      text,
+      action: 'passkey',
+      value: JSON.stringify({ url, options, isNew: true }),
+      lines: ['factors.passkey.about'],
+    };
   }
 
   async addPasskey(ctx: Context, setup: Setup): Promise<Outcome> {

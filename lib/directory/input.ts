@@ -7,9 +7,9 @@ import { IdpError } from '../errors.js';
 import type { Row } from '../store/directory-store.js';
 import type { Branding, Stored } from '../store/records/records.js';
 import { IMAGE_ADDRESS, isImageAddress } from '../text/image-address.js';
-import { isLinkAddress, LINK_ADDRESS } from '../text/link-address.js';
 import { referenceToken } from '../text/json-pointer.js';
 import { isBlank, type TextKind, textProblem } from '../text/kinds.js';
+import { isLinkAddress, LINK_ADDRESS } from '../text/link-address.js';
 import { ownMember } from '../text/own-member.js';
 import { ADDRESS, inputSchema, TEXT_KIND } from '../text/schemas.js';
 

@@ -197,14 +197,18 @@ describe('renderPage', () => {
       { page: 'view', title: 'Confirm that it is you', parts: [] },
     ];
     expect(views.map((view) => line(renderPage(view, step)))).toEqual(views.map(() => 'to continue to Orders · Acme'));
-    for (const view of [{ page: 'identifier', ...form }, { page: 'consent', ...form, ...consent }] as const)
+    for (const view of [
+      { page: 'identifier', ...form },
+      { page: 'consent', ...form, ...consent },
+    ] as const)
       expect(line(renderPage(view, step))).toBe('Acme');
     expect(line(renderPage({ page: 'view', title: 'Your account', parts: [] }, frame))).toBe('Orders · Acme');
   });
 
   test('issue 46: the links of the branding are at the foot of each page, and a new account accepts the terms', () => {
     const branding = { privacyUri: 'https://acme.test/privacy', termsUri: '/terms', helpUri: 'http://help.acme.test/' };
-    const foot = (markup: string) => [...(markup.split('<footer>')[1] ?? '').matchAll(/href="([^"]+)"[^>]*>([^<]+)</g)].map(([, ...each]) => each);
+    const foot = (markup: string) =>
+      [...(markup.split('<footer>')[1] ?? '').matchAll(/href="([^"]+)"[^>]*>([^<]+)</g)].map(([, ...each]) => each);
     expect(foot(renderPage({ page: 'unavailable' }, { ...frame, branding }))).toEqual([
       ['https://acme.test/privacy', 'Privacy'],
       ['/terms', 'Terms'],
@@ -233,10 +237,15 @@ describe('renderPage', () => {
     expect(textOf(markup)).toContain('E-Mail-Adresse oder Benutzername');
     expect(markup).toContain('value="e-mail@acme.test"');
     expect(markup).toContain('<title>Bei Our e-mail anmelden – Acme</title>');
-    const posted = renderPage({ page: 'continue', method: 'post', action: 'https://app.example/', fields: { _charset_: 'an e-mail' } }, frame);
+    const posted = renderPage(
+      { page: 'continue', method: 'post', action: 'https://app.example/', fields: { _charset_: 'an e-mail' } },
+      frame,
+    );
     expect(posted).toContain('hidden>\nan e-mail</textarea>');
     const parts = [{ part: 'button', text: 'Change the e-mail' }] as const;
-    expect(renderPage({ page: 'view', title: 'x', parts }, frame)).toContain('<span>Change the <span class="whole">e-mail</span></span></button>');
+    expect(renderPage({ page: 'view', title: 'x', parts }, frame)).toContain(
+      '<span>Change the <span class="whole">e-mail</span></span></button>',
+    );
   });
 
   test('issue 46: a signed-out page leads on, and so does the page of a path that does not exist', () => {

@@ -97,7 +97,12 @@ export class Pages {
       parts: [
         bindingMessage === undefined
           ? { part: 'text', text: ofClient('noMessage') }
-          : { part: 'quote', label: ofClient('match'), quote: renderMessage(bindingMessage, messageFormat), isCode: isCode(bindingMessage, messageFormat) },
+          : {
+              part: 'quote',
+              label: ofClient('match'),
+              quote: renderMessage(bindingMessage, messageFormat),
+              isCode: isCode(bindingMessage, messageFormat),
+            },
         { part: 'text', text: ofClient(`began.${initiator}`) },
         {
           part: 'facts',

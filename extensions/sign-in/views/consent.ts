@@ -16,12 +16,7 @@ function aboutClient({ text, frame: { client } }: PageContext): Html | false {
     [policyUri, text('consent.policy')],
     [termsUri, text('consent.terms')],
   ].filter((link): link is [string, string] => link[0] !== undefined);
-  return (
-    links.length > 0 &&
-    html`<ul class="links">${links.map(
-      ([href, label]) => html`<li>${outsideLink(href, label)}</li>`,
-    )}</ul>`
-  );
+  return links.length > 0 && html`<ul class="links">${links.map(([href, label]) => html`<li>${outsideLink(href, label)}</li>`)}</ul>`;
 }
 
 export function consentView(view: PageView<'consent'>, context: PageContext): PageContent {

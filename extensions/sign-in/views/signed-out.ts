@@ -54,7 +54,7 @@ export function signedOutView(
     problem: false,
     body: html`<div class="stack"><p>${text(next === undefined ? 'signedOut.message' : 'continue.message')}</p>
 ${frames.length + unanswered.length > 0 && list}
-${next === undefined ? (wayBack(returnUrl, context) || wayIn(signIn, context)) : html`<div data-way>${buttonLink(next, text('continue.submit'))}</div>`}
+${next === undefined ? wayBack(returnUrl, context) || wayIn(signIn, context) : html`<div data-way>${buttonLink(next, text('continue.submit'))}</div>`}
 ${frames.map(({ uri, name }) => html`<iframe src="${uri}" title="${name}" sandbox="allow-scripts allow-same-origin" hidden></iframe>`)}</div>`,
     // The script continues by itself. A browser that also obeyed the refresh would request the next page twice.
     ...(next === undefined ? {} : { goesOn: { to: next, afterSeconds: 5 } }),

@@ -142,7 +142,9 @@ describe('pages §3.1: the form', () => {
     const agent = new Agent();
     const answer = await submit(agent, await respond(agent), { ...newcomer('hugo'), [field]: value });
     expect([answer.status, wordsOf(answer).includes(words)]).toEqual([400, true]);
-    expect(answer.body).toMatch(new RegExp(`id="${field}"[^>]* aria-invalid="true" aria-describedby="(?:password-hint )?${field}-problem"`));
+    expect(answer.body).toMatch(
+      new RegExp(`id="${field}"[^>]* aria-invalid="true" aria-describedby="(?:password-hint )?${field}-problem"`),
+    );
     expect(formOf(answer).fields).toMatchObject({
       ...newcomer('hugo'),
       ...(field === 'password' ? {} : { [field]: value.trim() }),

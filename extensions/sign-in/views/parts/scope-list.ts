@@ -19,6 +19,7 @@ function scopeText({ name, description, api }: ConsentScope, { text, frame }: Pa
 export const scopeList = (label: string, scopes: readonly ConsentScope[], context: PageContext): Html => html`<div>
 <h2>${label}</h2>
 <ul class="scopes">${scopes.map(
-  (scope) => html`<li><p>${scopeText(scope, context)}</p>${scope.data && html`<p class="data"><bdi>${scope.data.join(', ')}</bdi></p>`}</li>`,
+  (scope) =>
+    html`<li><p>${scopeText(scope, context)}</p>${scope.data && html`<p class="data"><bdi>${scope.data.join(', ')}</bdi></p>`}</li>`,
 )}</ul>
 </div>`;
