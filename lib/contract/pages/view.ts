@@ -47,7 +47,7 @@ export interface FieldPart<Words> {
   readonly name: string;
   readonly label: Words;
   readonly isOptional?: boolean;
-  /** What the field needs or is for, shown between the label and the input. */
+  /** Purpose or rule of the field, shown between the label and the input. */
   readonly hint?: Words;
   /** Problem of the field, shown next to it. */
   readonly problem?: Words;

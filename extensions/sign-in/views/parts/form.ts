@@ -27,7 +27,7 @@ type UserName = { readonly field: string } | { readonly value: string; readonly 
 interface CommonField {
   readonly name: string;
   readonly label: string;
-  /** What the field needs or is for, shown between the label and the input. */
+  /** Purpose or rule of the field, shown between the label and the input. */
   readonly hint?: string | undefined;
   /** Problem of the field. */
   readonly problem?: string | undefined;
