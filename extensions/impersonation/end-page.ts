@@ -17,35 +17,9 @@ export function endPageRoutes(router: ExtensionRouter, context: ExtensionContext
   const pages = new Pages(context);
   const path = `${own}/impersonation`;
 
-  /**
-   * Returns the URL if the client may send the browser there after the end. The client registered the URL for the sign-out, or a redirect URI of the same
-   * origin.
-   */
-  async function returnOf(clientId: string | undefined, wanted: string | undefined): Promise<string | undefined> {
-    if (clientId === undefined || wanted === undefined || wanted.length > LONGEST_URI || !canParseUrl(wanted)) return undefined;
-    const { protocol, origin, username, password } = new URL(wanted);
-    if (!/^https?:$/.test(protocol) || username !== '' || password !== '') return undefined;
-    const client = await directory.clients.get(clientId);
-    if (client?.status !== 'active') return undefined;
-    const { redirect_uris: redirects = [], post_logout_redirect_uris: afterLogout = [] } = client.metadata as {
-      readonly redirect_uris?: readonly string[];
-      readonly post_logout_redirect_uris?: readonly string[];
-    };
-    const isOwn = afterLogout.includes(wanted) || redirects.some((uri) => canParseUrl(uri) && new URL(uri).origin === origin);
-    return isOwn ? wanted : undefined;
-  }
-
-  /** Returns the link to the application in which an impersonation that has just ended began. Any browser may send the id, so the link is the registered one. */
-  async function applicationOf(ctx: Context): Promise<string | undefined> {
-    const { ended } = parametersOf(ctx, ['ended']);
-    const client = ended === undefined ? undefined : await directory.clients.get(ended);
-    const { client_uri: uri } = (client?.status === 'active' ? client.metadata : {}) as { readonly client_uri?: string };
-    return uri;
-  }
-
   async function asked(ctx: Context) {
     const { client_id: clientId, return_to: wanted } = parametersOf(ctx, ['client_id', 'return_to']);
-    const next = await returnOf(clientId, wanted);
+    const next = await returnOf(directory, clientId, wanted);
     return { next, fields: next === undefined ? {} : { client_id: String(clientId), return_to: next } };
   }
 
@@ -73,7 +47,7 @@ export function endPageRoutes(router: ExtensionRouter, context: ExtensionContext
   router.get(path, async (ctx: Context) => {
     const { next, fields } = await asked(ctx);
     const impersonation = await current(ctx);
-    return impersonation ? show(ctx, impersonation, fields) : pages.none(ctx, next ?? (await applicationOf(ctx)));
+    return impersonation ? show(ctx, impersonation, fields) : pages.none(ctx, next ?? (await applicationOf(directory, ctx)));
   });
 
   router.postForm(path, {
@@ -92,4 +66,34 @@ export function endPageRoutes(router: ExtensionRouter, context: ExtensionContext
       redirectByGet(ctx, (await endImpersonation(ctx, target)) ?? target);
     },
   });
+}
+
+/**
+ * Returns the URL if the client may send the browser there after the end. The client registered the URL for the sign-out, or a redirect URI of the same
+ * origin.
+ */
+async function returnOf(
+  { clients }: ExtensionContext['directory'],
+  clientId: string | undefined,
+  wanted: string | undefined,
+): Promise<string | undefined> {
+  if (clientId === undefined || wanted === undefined || wanted.length > LONGEST_URI || !canParseUrl(wanted)) return undefined;
+  const { protocol, origin, username, password } = new URL(wanted);
+  if (!/^https?:$/.test(protocol) || username !== '' || password !== '') return undefined;
+  const client = await clients.get(clientId);
+  if (client?.status !== 'active') return undefined;
+  const { redirect_uris: redirects = [], post_logout_redirect_uris: afterLogout = [] } = client.metadata as {
+    readonly redirect_uris?: readonly string[];
+    readonly post_logout_redirect_uris?: readonly string[];
+  };
+  const isOwn = afterLogout.includes(wanted) || redirects.some((uri) => canParseUrl(uri) && new URL(uri).origin === origin);
+  return isOwn ? wanted : undefined;
+}
+
+/** Returns the link to the application in which an impersonation that has just ended began. Any browser may send the id, so the link is the registered one. */
+async function applicationOf({ clients }: ExtensionContext['directory'], ctx: Context): Promise<string | undefined> {
+  const { ended } = parametersOf(ctx, ['ended']);
+  const client = ended === undefined ? undefined : await clients.get(ended);
+  const { client_uri: uri } = (client?.status === 'active' ? client.metadata : {}) as { readonly client_uri?: string };
+  return uri;
 }
