@@ -287,6 +287,7 @@ button.text-link { border: 0; background: transparent; color: var(--link); font:
 .scopes { margin-top: 0.75rem; border: 1px solid var(--line); border-radius: var(--radius); }
 .scopes li { padding: 0.625rem 0.875rem; text-wrap: pretty; }
 .scopes li + li { border-top: 1px solid var(--line); }
+.scopes .text-link, p .text-link { padding: 0; }
 .scopes .data { color: var(--muted); font-size: 0.9375rem; }
 
 .developer { padding: 0.25rem 0.875rem; border: 1px dashed var(--field-line); border-radius: var(--radius); font-size: 0.875rem; }
@@ -300,7 +301,8 @@ button.text-link { border: 0; background: transparent; color: var(--link); font:
 
 footer { width: 100%; max-width: 27rem; margin: 0 auto; padding: 0 1.25rem 1.25rem; color: var(--muted); font-size: 0.9375rem; }
 .additions { display: flex; flex-wrap: wrap; align-items: center; gap: 0 1rem; }
-.additions .text-link { padding: 0; font-weight: 400; }
+.additions .text-link { padding: 0; color: inherit; font-weight: 400; }
+.additions .text-link:hover { color: var(--ink); }
 .languages summary {
   display: inline-flex;
   align-items: center;

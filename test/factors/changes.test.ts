@@ -159,7 +159,7 @@ describe('MFA-OLDSSO: a first factor ends the sign-ins that were made without on
     const page = await here.follow(
       await here.get(where === 'on the own page' ? `${service.issuer}/idp/factors/app` : url({ acr_values: 'mfa' })),
     );
-    expect(page.body).toContain('You are signed out everywhere else.');
+    expect(page.body).toContain('you are signed out everywhere else.');
     const { secret } = await enrolOn(here, page);
     passTime(65);
     expect(await silent(elsewhere)).toMatchObject({ error: 'login_required' });

@@ -27,7 +27,7 @@ export const da = {
   'factors.enrol.title': 'Opret en ekstra faktor',
   'factors.enrol.lead': 'Vælg, hvordan du fra nu af bekræfter, at det er dig.',
   'factors.app.scan': 'Scan koden med en godkendelsesapp, og indtast de seks cifre, den viser.',
-  'factors.enrol.ends': 'Du bliver logget ud alle andre steder. Her forbliver du logget ind.',
+  'factors.enrol.ends': 'Derefter bliver du logget ud alle andre steder. Her forbliver du logget ind.',
   'factors.app.about': 'En app på din telefon viser en sekscifret kode, som du indtaster her.',
   'factors.app.qr': 'QR-kode til en godkendelsesapp',
   'factors.app.secret': 'Kan du ikke scanne? Indtast denne nøgle i appen:',

@@ -29,7 +29,7 @@ export const de = {
   'factors.enrol.title': 'Zweiten Faktor einrichten',
   'factors.enrol.lead': 'Wählen Sie, wie Sie von jetzt an bestätigen, dass Sie es sind.',
   'factors.app.scan': 'Scannen Sie den Code mit einer Authentifizierungs-App und geben Sie die 6 Ziffern ein, die sie anzeigt.',
-  'factors.enrol.ends': 'Sie werden überall sonst abgemeldet. Hier bleiben Sie angemeldet.',
+  'factors.enrol.ends': 'Danach werden Sie überall sonst abgemeldet. Hier bleiben Sie angemeldet.',
   'factors.app.about': 'Eine App auf Ihrem Telefon zeigt einen 6-stelligen Code, den Sie hier eingeben.',
   'factors.app.qr': 'QR-Code für eine Authentifizierungs-App',
   'factors.app.secret': 'Scannen geht nicht? Geben Sie diesen Schlüssel in der App ein:',

@@ -27,7 +27,7 @@ export const en = {
   'factors.enrol.title': 'Set up a second factor',
   'factors.enrol.lead': 'Choose how you confirm from now on that it is you.',
   'factors.app.scan': 'Scan the code with an authenticator app, and enter the 6 digits that it shows.',
-  'factors.enrol.ends': 'You are signed out everywhere else. You stay signed in here.',
+  'factors.enrol.ends': 'After that, you are signed out everywhere else. You stay signed in here.',
   'factors.app.about': 'An app on your phone shows a 6-digit code that you enter here.',
   'factors.app.qr': 'QR code for an authenticator app',
   'factors.app.secret': 'Can’t scan? Enter this key in the app:',

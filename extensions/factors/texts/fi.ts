@@ -28,7 +28,7 @@ export const fi = {
   'factors.enrol.title': 'Ota käyttöön toinen tunniste',
   'factors.enrol.lead': 'Valitse, miten vahvistat tästä lähtien, että se olet sinä.',
   'factors.app.scan': 'Skannaa koodi todennussovelluksella ja kirjoita sen näyttämät kuusi numeroa.',
-  'factors.enrol.ends': 'Sinut kirjataan ulos kaikkialta muualta. Täällä pysyt kirjautuneena.',
+  'factors.enrol.ends': 'Sen jälkeen sinut kirjataan ulos kaikkialta muualta. Täällä pysyt kirjautuneena.',
   'factors.app.about': 'Puhelimesi sovellus näyttää kuusinumeroisen koodin, jonka kirjoitat tähän.',
   'factors.app.qr': 'QR-koodi todennussovellukselle',
   'factors.app.secret': 'Etkö voi skannata? Kirjoita tämä avain sovellukseen:',

@@ -28,7 +28,7 @@ export const nb = {
   'factors.enrol.title': 'Sett opp en ekstra faktor',
   'factors.enrol.lead': 'Velg hvordan du fra nå av bekrefter at det er deg.',
   'factors.app.scan': 'Skann koden med en autentiseringsapp, og skriv inn de seks sifrene den viser.',
-  'factors.enrol.ends': 'Du blir logget ut alle andre steder. Her forblir du innlogget.',
+  'factors.enrol.ends': 'Etter det blir du logget ut alle andre steder. Her forblir du innlogget.',
   'factors.app.about': 'En app på telefonen viser en sekssifret kode som du skriver inn her.',
   'factors.app.qr': 'QR-kode for en autentiseringsapp',
   'factors.app.secret': 'Kan du ikke skanne? Skriv inn denne nøkkelen i appen:',

@@ -28,7 +28,7 @@ export const sv = {
   'factors.enrol.title': 'Lägg till en andra faktor',
   'factors.enrol.lead': 'Välj hur du från och med nu bekräftar att det är du.',
   'factors.app.scan': 'Skanna koden med en autentiseringsapp och ange de sex siffror som den visar.',
-  'factors.enrol.ends': 'Du loggas ut överallt annars. Här förblir du inloggad.',
+  'factors.enrol.ends': 'Därefter loggas du ut överallt annars. Här förblir du inloggad.',
   'factors.app.about': 'En app i telefonen visar en sexsiffrig kod som du anger här.',
   'factors.app.qr': 'QR-kod för en autentiseringsapp',
   'factors.app.secret': 'Kan du inte skanna? Ange den här nyckeln i appen:',

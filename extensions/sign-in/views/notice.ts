@@ -1,7 +1,7 @@
 /** Pages that state something and ask for nothing. */
 import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
-import { warningMark } from './parts/icons.js';
+import { searchMark, warningMark } from './parts/icons.js';
 import type { PageContent, PageContext } from './parts/layout.js';
 
 interface Notice {
@@ -36,14 +36,12 @@ export const impersonationView = (_view: PageView<'impersonation'>, { text, fram
   showReference: false,
 });
 
-/** Returns the page for a path that does not exist. The log has nothing more about it, so the page has no reference. */
+/** Returns the page for a path that does not exist. Nothing failed, so the page has no reference and no warning. */
 export const notFoundView = ({ account }: PageView<'not-found'>, { text }: PageContext): PageContent => ({
-  ...failure({
-    title: text('notFound.title'),
-    message: text('notFound.message'),
-    more: account !== undefined && buttonLink(account, text('notFound.account')),
-  }),
-  showReference: false,
+  title: text('notFound.title'),
+  mark: { icon: searchMark, problem: false },
+  problem: false,
+  body: html`<div class="stack"><p>${text('notFound.message')}</p>${account !== undefined && buttonLink(account, text('notFound.account'))}</div>`,
 });
 
 /** Returns the page for a form that was sent twice, while the first request is still evaluated. */

@@ -7,6 +7,7 @@ const icon = (size: number, paths: string): Html =>
 export const alertIcon = icon(20, '<circle cx="12" cy="12" r="9"/><path d="M12 7.5v5.5M12 16.5v.01"/>');
 export const warningMark = icon(24, '<path d="M12 4 2.8 19.5h18.4zM12 10v4.5M12 17v.01"/>');
 export const clockMark = icon(24, '<circle cx="12" cy="12" r="9"/><path d="M12 7v5l3.5 2"/>');
+export const searchMark = icon(24, '<circle cx="10.5" cy="10.5" r="6.5"/><path d="m15.5 15.5 5 5"/>');
 export const doneMark = icon(24, '<path d="m5 12.5 4.5 4.5L19 7.5"/>');
 export const eyeIcon = icon(
   22,
