@@ -5,6 +5,7 @@ import { loadAxe, violationsOn } from '../support/browser/axe.js';
 import { describeInBrowser, isExpectedInConsole, launch } from '../support/browser/chromium.js';
 import { type RunningDemo, startDemo } from '../support/service/example.js';
 import { testTogether } from '../support/service/test-together.js';
+import { until } from '../support/time/until.js';
 
 describeInBrowser('the call centre of the demo in Chromium', () => {
   let browser: Browser;
@@ -72,7 +73,7 @@ describeInBrowser('the call centre of the demo in Chromium', () => {
       expect(await caller.locator('.quote.code blockquote').innerText()).toBe(code);
       const left = caller.locator('[data-seconds]');
       const before = await left.innerText();
-      await caller.waitForFunction(`document.querySelector('[data-seconds]').textContent !== ${JSON.stringify(before)}`);
+      await until(async () => (await left.innerText()) !== before);
       await isAccessible(caller);
       await caller.getByRole('button', { name: 'Approve' }).click();
       await caller.getByRole('heading', { name: 'You approved this' }).waitFor();
