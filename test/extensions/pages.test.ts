@@ -251,7 +251,12 @@ describe('house §5: what cannot be shown is refused at start', () => {
     ['sections that are none', [{ name: 'odd', accountSections: [{ name: 'x' }] as never }], /extensions\[0\]\.accountSections/],
     [
       'a section of an unknown group',
-      [{ ...sectioned, accountSections: [{ name: 'x', title: 'other.one', summary: 'other.one', href: () => '/x', group: 'mine' as never }] }],
+      [
+        {
+          ...sectioned,
+          accountSections: [{ name: 'x', title: 'other.one', summary: 'other.one', href: () => '/x', group: 'mine' as never }],
+        },
+      ],
       /extensions\[0\]\.accountSections.*a group of person, signIn, activity, data, more/,
     ],
     ['additions that are none', [{ name: 'odd', pageAdditions: [{ name: 'x' }] as never }], /extensions\[0\]\.pageAdditions/],

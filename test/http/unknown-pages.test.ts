@@ -43,7 +43,7 @@ describe('issue 46: a path below /idp that is not there', () => {
   test('other paths are the host’s, and an API answers in its own format', async () => {
     expect((await answerAt('/idpx', { headers: browser })).type).toBe('text/plain; charset=utf-8');
     expect((await answerAt('/nothing', { headers: browser })).type).toBe('text/plain; charset=utf-8');
-    expect((await answerAt('/idp/admin/v1/tenants', { headers: browser })).type).toBe('application/problem+json');
+    expect((await answerAt('/idp/api/v1/tenants', { headers: browser })).type).toBe('application/problem+json');
   });
 
   test('is logged once, as every path without a route', async () => {

@@ -288,9 +288,7 @@ describe('issue 15: while it lasts', () => {
       expect(formOf(await asked('web', to)).fields).not.toHaveProperty('return_to');
     expect(formOf(await asked('nobody', postLogoutRedirectUri)).fields).not.toHaveProperty('return_to');
     const page = await asked('web', 'http://127.0.0.1:9/page?x=1');
-    expect((await agent.submit(page, { return_to: 'https://evil.test/' })).location).toBe(
-      `${service.issuer}/idp/impersonation?ended=web`,
-    );
+    expect((await agent.submit(page, { return_to: 'https://evil.test/' })).location).toBe(`${service.issuer}/idp/impersonation?ended=web`);
     const { agent: other } = await support.act('carol@acme.test');
     const own = await other.get(
       `${service.issuer}/idp/impersonation?${new URLSearchParams({ client_id: 'web', return_to: postLogoutRedirectUri })}`,

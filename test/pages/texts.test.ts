@@ -18,6 +18,7 @@ const sameInAll = new Set([
   'de passwords.forgotten.organisation',
   'de error.code',
   'de factors.kind.passkey',
+  'de connections.own.passkey',
 ]);
 
 const placeholders = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).sort();
