@@ -80,6 +80,27 @@ function racesOver(stores: () => Parameters<typeof startInstances>[1]): void {
     }
   });
 
+  test('a removal that stops in between leaves a way that works, does not count, and can be removed again', async () => {
+    const [{ directory }] = nodes.idps as [IdentityProvider];
+    const rows = new Set<string>();
+    directory.waysIn.addSource(async ({ person }) => (rows.has(person.user.id) ? [{ kind: 'other', id: person.user.id }] : []));
+    const identity = { idp: 'one', subject: randomUUID() };
+    const oid = await made(acme, [identity]);
+    rows.add(oid);
+    const way = { kind: 'other', id: oid };
+    const account = await accountOf(nodes.idps[0] as IdentityProvider, oid);
+    const stopped = directory.waysIn.removeRow(account, way, () => Promise.reject(new Error('the node ends')));
+    await expect(stopped).rejects.toThrow('the node ends');
+    expect((await directory.waysIn.of(await accountOf(nodes.idps[0] as IdentityProvider, oid))).map(({ kind }) => kind)).toEqual([
+      'identity',
+    ]);
+    const remove = await removal(nodes.idps[1] as IdentityProvider, oid, identity);
+    expect(await remove()).toBe(false);
+    expect(await directory.waysIn.removeRow(account, way, async () => void rows.delete(oid))).toBe(true);
+    const { user } = (await accountOf(nodes.idps[0] as IdentityProvider, oid)).person;
+    expect([user.leavingWays, user.externalIdentities.length, rows.size]).toEqual([undefined, 1, 0]);
+  });
+
   test('of the account link of an account and its one identity one stays', async () => {
     const [here, there] = nodes.idps as [IdentityProvider, IdentityProvider];
     for (let round = 0; round < ROUNDS; round += 1) {
