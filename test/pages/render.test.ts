@@ -196,7 +196,7 @@ describe('renderPage', () => {
       { page: 'create', ...form, passwordLength: 15, signIn: '/i' },
       { page: 'view', title: 'Confirm that it is you', parts: [] },
     ];
-    expect(views.map((view) => line(renderPage(view, step)))).toEqual(views.map(() => 'to continue to Orders · Acme'));
+    expect(views.map((view) => line(renderPage(view, step)))).toEqual(views.map(() => 'to continue to Orders<br>Acme'));
     for (const view of [
       { page: 'identifier', ...form },
       { page: 'consent', ...form, ...consent },

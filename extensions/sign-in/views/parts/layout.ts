@@ -101,13 +101,13 @@ const unsaidNames = ({ title, lead = '' }: PageContent, { client, tenant }: Page
   ...new Set([client?.name, tenant?.name].filter((name) => name !== undefined && !`${title} ${lead}`.includes(name)) as string[]),
 ];
 
-/** Returns the line under the heading. On a step of a sign-in, the line continues the heading: “to continue to” the client. */
+/** Returns the names under the heading. On a step of a sign-in, a line of its own continues the heading: “to continue to” the client. */
 function namesLine(content: PageContent, { text, frame }: PageContext): Html | false {
-  const { client, isStep } = frame;
-  const names = unsaidNames(content, frame).map((name) =>
-    isStep && content.mark === undefined && name === client?.name ? text('signIn.continue', { client: name }) : name,
-  );
-  return names.length > 0 && html`<p class="names">${names.join(' · ')}</p>`;
+  const names = unsaidNames(content, frame);
+  const client = frame.isStep && content.mark === undefined ? names.find((name) => name === frame.client?.name) : undefined;
+  const others = names.filter((name) => name !== client).join(' · ');
+  const next = client !== undefined && html`${text('signIn.continue', { client })}${others !== '' && html`<br>`}`;
+  return names.length > 0 && html`<p class="names">${next}${others}</p>`;
 }
 
 function documentTitle(content: PageContent, { text, frame }: PageContext): string {
