@@ -199,6 +199,18 @@ const subjects: Readonly<Record<string, Subject>> = {
       return { agent, pages: ['/account/password'], forms: [[page, fields]], changed };
     },
   },
+  'the list of sign-ins': {
+    routes: ['GET /idp/account/sessions', 'POST /idp/account/sessions'],
+    async begin(who) {
+      const all = async () => (await service.idp.sessions.list({ tid: who.tid, userId: who.oid })).map(({ id }) => id);
+      const before = await all();
+      await own(who, '/account');
+      const [elsewhere = ''] = (await all()).filter((id) => !before.includes(id));
+      const { agent, page } = await own(who, '/account/sessions');
+      const changed = async () => (await all()).includes(elsewhere);
+      return { agent, pages: ['/account/sessions'], forms: [[page, { session: elsewhere }]], changed };
+    },
+  },
   factors: {
     isUnchanging: true,
     routes: ['GET /idp/factors', 'POST /idp/factors', 'GET /idp/factors/app', 'POST /idp/factors/app', 'POST /idp/factors/passkey'],
