@@ -71,13 +71,34 @@ export function browserOf(userAgent: string | undefined, { brands, platform }: B
   return present({ browser: codeIn(browsers, joined(brands, userAgent)), system: codeIn(systems, joined(platform, userAgent)) });
 }
 
-/** Returns {@link browserOf} of the headers of a request. */
+/**
+ * Returns {@link browserOf} of the headers of a request.
+ * @example
+ * ```ts
+ * import { browserOfRequest, type Extension } from 'tenant-idp/extension';
+ *
+ * export const browsers: Extension = {
+ *   name: 'browsers',
+ *   routes(router) {
+ *     router.get('/browser', (ctx) => void (ctx.body = browserOfRequest(ctx)));
+ *   },
+ * };
+ * ```
+ */
 export function browserOfRequest({ headers }: { readonly headers: NodeJS.Dict<string | string[]> }): BrowserCodes {
   const [userAgent, brands, platform] = ['user-agent', 'sec-ch-ua', 'sec-ch-ua-platform'].map((name) => headers[name]?.toString());
   return browserOf(userAgent, { brands, platform });
 }
 
-/** Returns the names of the codes in a record, such as `Firefox` and `Windows`. A member is absent if the code is absent or unknown. */
+/**
+ * Returns the names of the codes in a record, such as `Firefox` and `Windows`. A member is absent if the code is absent or unknown.
+ * @example
+ * ```ts
+ * import { browserNames } from 'tenant-idp/extension';
+ *
+ * console.log(browserNames({ browser: 'fx', system: 'li' })); // { browser: 'Firefox', system: 'Linux' }
+ * ```
+ */
 export function browserNames({ browser, system }: BrowserCodes): BrowserCodes {
   return present({ browser: nameIn(browsers, browser), system: nameIn(systems, system) });
 }

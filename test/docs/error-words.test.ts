@@ -122,6 +122,7 @@ const passing: Readonly<Record<string, string>> = {
   'sign-in.confirm.busy': 'the queue ends',
   'sign-in.confirm.often': 'a limit ends',
   'account.again': 'a button',
+  'account.foreign': 'a new form',
   'connections.again': 'a button',
   'connections.failed.text': 'the provider comes back, else the administrator',
   'connections.mixUp.text': 'a new answer, else the administrator',
