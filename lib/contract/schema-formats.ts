@@ -1,28 +1,9 @@
 /** Formats of texts that schemas name. If a schema names an unknown format, the start fails, because Typebox rejects every value of an unknown format. */
 import { FormatRegistry, type TSchema } from '@sinclair/typebox';
 import type { ConfigProblem } from '../errors.js';
-import { canParseUrl } from '../text/can-parse-url.js';
-import { isEmailAddress } from '../text/email-address.js';
+import { textFormats } from '../text/formats.js';
 
-type Check = (text: string) => boolean;
-
-const isDate: Check = (text) => {
-  const instant = Date.parse(`${text}T00:00:00Z`);
-  // `Date` accepts some days that no calendar has.
-  return !Number.isNaN(instant) && new Date(instant).toISOString().startsWith(`${text}T`);
-};
-
-/** @see JSON Schema Validation §7.3 */
-const formats: Readonly<Record<string, Check>> = {
-  date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && isDate(text),
-  'date-time': (text) =>
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) && isDate(text.slice(0, 10)) && !Number.isNaN(Date.parse(text)),
-  email: isEmailAddress,
-  'idn-email': isEmailAddress,
-  uri: (text) => canParseUrl(text),
-  uuid: (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text),
-};
-for (const [name, check] of Object.entries(formats)) if (!FormatRegistry.Has(name)) FormatRegistry.Set(name, check);
+for (const [name, check] of Object.entries(textFormats)) if (!FormatRegistry.Has(name)) FormatRegistry.Set(name, check);
 
 /** Members of a schema that hold values. */
 const values: readonly string[] = ['const', 'default', 'enum', 'examples'];
