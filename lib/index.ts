@@ -105,6 +105,7 @@ export type { Attribution, EventListener, EventMap, EventName, IdpEvent } from '
 export { createDrain, type DrainableServer } from './http/drain.js';
 export type { LogFields, Logger } from './logger.js';
 export type {
+  AttributeOptions,
   BrandingOptions,
   CibaOptions,
   CookieOptions,

@@ -28,6 +28,7 @@ import type { InputProblem } from './input.js';
 import type { NationalIds } from './keyed-hashes/national-ids.js';
 import type { RemovedUserIds } from './keyed-hashes/removed-user-ids.js';
 import type { IdpNames, SharedIds } from './name-space.js';
+import type { AttributeRules } from './persons/attributes.js';
 
 export interface Collections {
   readonly tenants: CheckedCollection<Tenant>;
@@ -127,6 +128,8 @@ export interface DirectoryContext extends ClientRules {
   /** Minimum number of characters of a secret that a host sets itself. */
   readonly ownSecretLength: number;
   readonly means: SignInMeans;
+  /** The schema of the attributes of persons. Without a schema, attributes are any object. */
+  readonly attributes: AttributeRules | undefined;
   readonly idpNames: IdpNames;
   readonly sharedIds: SharedIds;
   readonly removedUserIds: RemovedUserIds;

@@ -210,6 +210,7 @@ function createContext(
     identityScopes,
     ownApi,
     means,
+    attributes: options.attributes,
     isKeyed: (collection) => keyCompletion.isKeyed(collection),
     idpNames: createIdpNames({ collections, means }, lease),
     sharedIds: createSharedIds({ collections, removedUserIds }, lease),

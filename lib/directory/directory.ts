@@ -41,6 +41,7 @@ import type { Deliveries } from './outbox/deliveries.js';
 import type { EventFeed } from './outbox/event-feed.js';
 import type { Events } from './outbox/event-listeners.js';
 import type { Outbox } from './outbox/outbox.js';
+import type { AttributeRules } from './persons/attributes.js';
 import type { OnPersonExport } from './persons/person-export.js';
 import type { Persons } from './persons/persons.js';
 import type { Users } from './persons/users.js';
@@ -98,6 +99,8 @@ export interface DirectoryOptions {
   readonly recovery?: RecoveryRules;
   /** Sign-in methods of the instance. @default passwords, and no second factor */
   readonly means?: SignInMeans;
+  /** The schema of the attributes of persons. @default attributes are any object */
+  readonly attributes?: AttributeRules | undefined;
   /** Permissions that are treated like the permissions of the admin API. @default none */
   readonly privileged?: readonly string[];
 }

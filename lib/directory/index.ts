@@ -64,6 +64,7 @@ export type { Events } from './outbox/event-listeners.js';
 export type { Outbox } from './outbox/outbox.js';
 export type { PersonExport } from './persons/person-export.js';
 export type { PersonQuery, UserQuery } from './persons/person-lists.js';
+export type { AttributeRules } from './persons/attributes.js';
 export type { PersonFields, PersonInput, PersonPatch, Persons } from './persons/persons.js';
 export type { JudgeChild, UserFields, UserInput } from './persons/user-record.js';
 export type { Users } from './persons/users.js';

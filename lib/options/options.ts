@@ -233,6 +233,19 @@ const outgoing = {
 /** Requests that the service makes to addresses that clients registered: logout URIs, request URIs, key sets. */
 export interface OutgoingOptions extends RequiredOptions<typeof outgoing>, OptionalOptions<typeof outgoing> {}
 
+const attributes = {
+  /**
+   * JSON Schema (2020-12) of `attributes` of persons, which every write of attributes has to match. Its root has `type: 'object'`. Requires the package
+   * `ajv` 8. Attributes that were stored before stay readable.
+   */
+  schema: required(
+    "a JSON Schema of an object, such as { type: 'object', properties: {} }",
+    record<object>("a JSON Schema of an object, such as { type: 'object', properties: {} }"),
+  ),
+};
+/** Schema of the attributes of persons. */
+export interface AttributeOptions extends RequiredOptions<typeof attributes>, OptionalOptions<typeof attributes> {}
+
 const sessions = {
   /**
    * Part of the user's IP address that is stored with a sign-in, and shown to the user and to administrators. `truncated` is the /24 of an IPv4 address and
@@ -416,6 +429,12 @@ export const optionTable = {
   ciba: withDefault({}, group<CibaOptions, typeof ciba>(ciba)),
   /** Requests of the service to addresses that clients registered. @default {} */
   outgoing: withDefault({}, group<OutgoingOptions, typeof outgoing>(outgoing)),
+  /**
+   * Schema of the attributes of persons.
+   * @default none: attributes are any object
+   * @see JSON Schema 2020-12
+   */
+  attributes: group<AttributeOptions, typeof attributes>(attributes),
   /** Data that is stored with the sessions of users. @default {} */
   sessions: withDefault({}, group<SessionOptions, typeof sessions>(sessions)),
   /** Hashes of passwords, and passwords that are refused. @default {} */

@@ -2,13 +2,17 @@
 import type { FoundProblems } from '../config-problem.js';
 import { findExtensionProblems, findIdentityScopes, type Standard } from '../contract/assembly/checks.js';
 import { clientRulesOf, seedFormsOf } from '../contract/assembly/contributions.js';
-import { findSeedProblems, ownMetadataNames } from '../directory/index.js';
+import { type AttributeRules, findSeedProblems, ownMetadataNames } from '../directory/index.js';
 import { createFetchProblem } from '../fetch/fetch-rules.js';
 import { routes } from '../oidc/configuration.js';
 import type { IdentityProviderOptions } from '../options/options.js';
 
 /** @param own claims and extensions of the service itself. */
-export async function findProblems(input: IdentityProviderOptions, own: Pick<Standard, 'claims' | 'extensions'>): Promise<FoundProblems> {
+export async function findProblems(
+  input: IdentityProviderOptions,
+  own: Pick<Standard, 'claims' | 'extensions'>,
+  attributes?: AttributeRules,
+): Promise<FoundProblems> {
   const { extensions } = own;
   const { issuer, seed, directory, configure, outgoing, fapi, extensions: given } = (input ?? {}) as Partial<IdentityProviderOptions>;
   const production = process.env.NODE_ENV === 'production';
@@ -25,6 +29,7 @@ export async function findProblems(input: IdentityProviderOptions, own: Pick<Sta
       createFetchProblem({ allowHosts, production }),
     ),
     identityScopes: findIdentityScopes(input, standard),
+    attributes,
     formsOfExtensions: seedFormsOf(invalid.length > 0 ? extensions : [...extensions, ...(given ?? [])]),
   });
   return { invalid: [...invalid, ...ofSeed], conflicts };

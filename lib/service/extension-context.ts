@@ -32,6 +32,7 @@ export interface ExtensionContextParts {
   readonly protocol: Protocol;
   readonly directory: Directory;
   readonly claims: ClaimResolver;
+  readonly attributes: ExtensionService['attributes'] | undefined;
   readonly logger: Logger;
   readonly now: ExtensionService['now'];
   readonly operations: ExtensionService['operations'];
@@ -118,7 +119,7 @@ function ownContext(extension: string, shared: SharedContext): ExtensionContext 
   };
 }
 
-const serviceOf = ({ options, logger, now, operations }: ExtensionContextParts): ExtensionService => ({
+const serviceOf = ({ options, attributes, logger, now, operations }: ExtensionContextParts): ExtensionService => ({
   issuer: options.issuer,
   production: options.production,
   locales: options.locales,
@@ -129,7 +130,7 @@ const serviceOf = ({ options, logger, now, operations }: ExtensionContextParts):
   now,
   logger,
   operations,
-  ...present({ personalTenant: options.personalTenant }),
+  ...present({ personalTenant: options.personalTenant, attributes }),
   ciba: options.ciba,
   sessions: options.sessions,
   lifetimes: { ...options.lifetimes, session: options.lifetimes.sessionAbsolute },

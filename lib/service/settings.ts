@@ -4,8 +4,10 @@ import { standardClaims, standardExtensions } from '../../extensions/index.js';
 import type { ClaimSet } from '../claims/contract.js';
 import { type ClaimResolver, createClaimResolver } from '../claims/resolver.js';
 import type { Extension } from '../contract/extension.js';
+import type { AttributeRules } from '../directory/index.js';
 import { createFetchProblem, type FetchProblem } from '../fetch/fetch-rules.js';
 import { type Logger, withBareErrors } from '../logger.js';
+import { readAttributes } from '../options/attribute-schema.js';
 import { defaults, type ResolvedOptions } from '../options/defaults.js';
 import { developmentNotice } from '../options/insecure.js';
 import type { IdentityProviderOptions } from '../options/options.js';
@@ -22,12 +24,16 @@ export interface Settings {
   readonly claimSets: readonly ClaimSet[];
   readonly claims: ClaimResolver;
   readonly fetchProblem: FetchProblem;
+  /** The schema of the attributes of persons. */
+  readonly attributes: AttributeRules | undefined;
 }
 
 /** @throws ConfigError with all problems of the options. */
 export async function readSettings(input: IdentityProviderOptions): Promise<Settings> {
   const standard = standardExtensions();
-  const given = resolveOptions(input, process.env, await findProblems(input, { extensions: standard, claims: standardClaims(defaults) }));
+  const attributes = await readAttributes(input);
+  const found = await findProblems(input, { extensions: standard, claims: standardClaims(defaults) }, attributes.rules);
+  const given = resolveOptions(input, process.env, { ...found, invalid: [...attributes.problems, ...(found.invalid ?? [])] });
   const isSaltMade = given.subjectSalt === undefined && !given.production;
   const options = isSaltMade ? { ...given, subjectSalt: throwawaySecret() } : given;
   const logger = withBareErrors(options.logger);
@@ -42,6 +48,7 @@ export async function readSettings(input: IdentityProviderOptions): Promise<Sett
     claimSets,
     claims: createClaimResolver(claimSets, { logger, mapping: options.claimMapping }),
     fetchProblem: createFetchProblem({ ...options.outgoing, production: options.production }),
+    attributes: attributes.rules,
   };
 }
 

@@ -82,4 +82,13 @@ describe('design §1: in a project that installed the package', () => {
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: project });
     expect(stdout).toBe('false ERR_MODULE_NOT_FOUND\n');
   });
+
+  test('a schema of attributes without ajv is refused with what to install', async () => {
+    const script = `import { createIdentityProvider } from 'tenant-idp';
+      const attributes = { schema: { type: 'object' } };
+      await createIdentityProvider({ issuer: 'http://localhost:3000', attributes }).catch(({ problems }) => console.log(JSON.stringify(problems)));`;
+    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: project });
+    const expected = 'the package ajv 8, which checks attributes: run npm install ajv@8';
+    expect(JSON.parse(stdout)).toEqual([{ path: 'attributes.schema', expected }]);
+  });
 });

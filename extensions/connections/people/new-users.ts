@@ -72,17 +72,20 @@ export class NewUsers {
     const scoped = directory.as({ actor: `connection:${id}`, ...(metadata && { metadata }) }, vouchedBy).forTenant(tid);
     const groupIds = await groupsFor(this.#context, connection, claims, { tid, before: [], identity: vouchedBy });
     const create = (name: string) =>
-      scoped.persons.create({
-        ...namesOf(claims, fields),
-        ...fields,
-        user: {
-          userName: name,
-          emailVerified: provesEmail(connection, ofInstance, claims, fields.email),
-          externalIdentities: [{ idp: id, subject }],
-          status: 'active',
-          ...(groupIds.length > 0 ? { groups: { ids: [...groupIds] } } : {}),
+      scoped.persons.create(
+        {
+          ...namesOf(claims, fields),
+          ...fields,
+          user: {
+            userName: name,
+            emailVerified: provesEmail(connection, ofInstance, claims, fields.email),
+            externalIdentities: [{ idp: id, subject }],
+            status: 'active',
+            ...(groupIds.length > 0 ? { groups: { ids: [...groupIds] } } : {}),
+          },
         },
-      });
+        'connection',
+      );
     const person = await create(userName).catch(async (error: unknown) => {
       if (isSent || !IdpError.is(error, 'user_name_taken') || (await this.#madeIn(tid, connection, subject))) throw error;
       const other = this.#otherNameOf(connection, subject);

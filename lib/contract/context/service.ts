@@ -3,6 +3,7 @@
  *
  * The interface in this file is the group `service`. `extension-context` joins the groups, and `lib/service/extension-context` creates the groups.
  */
+import type { AttributeRules } from '../../directory/index.js';
 import type { Locale } from '../../display/locales.js';
 import type { Logger } from '../../logger.js';
 import type { Branding } from '../../store/records/records.js';
@@ -40,6 +41,8 @@ export interface ExtensionService {
     readonly notify?: (notification: CibaNotification, signal: AbortSignal) => unknown;
     readonly email?: boolean;
   };
+  /** The schema of the attributes of persons: the option `attributes`. */
+  readonly attributes?: Pick<AttributeRules, 'allowsNone' | 'schemaAt'>;
   /** Data that is stored with sign-ins: the option `sessions`. */
   readonly sessions: { readonly address: AddressPart };
   readonly lifetimes: {

@@ -22,6 +22,7 @@ import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import type { Subsidiaries } from '../tenants/subsidiaries.js';
 import type { Tenants } from '../tenants/tenants.js';
 import { voucherFor } from '../vouchers.js';
+import { checkAttributes } from './attributes.js';
 import { withChangedEmail } from './email-addresses.js';
 import type { PersonExport } from './person-export.js';
 import { createPersonList, type PersonQuery } from './person-lists.js';
@@ -49,12 +50,14 @@ export interface Persons {
    * Creates the person and, if given, their user, in one document with the events `PersonCreated` and `UserCreated`. The user is invited
    * unless its `status` is `active`.
    * @param by `self` for self-registration: accounts of `self` come after accounts of the same name that others created. `restore` for a
-   * removed user that gets its id again. `seed` for a person who gets the user by another write. Otherwise the invitation of the user.
+   * removed user that gets its id again. `seed` for a person who gets the user by another write. `connection` for a person of an upstream
+   * provider. Otherwise the invitation of the user. Only `self` and `connection` may leave out attributes that the schema requires, because
+   * neither a user nor a provider can give them.
    * @throws IdpError `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `not_found` when the tenant is unknown;
    * `conflict` when an id, the external id or the national id exists already. A user must not have the id of a client, of an API resource, or
    * of a removed user.
    */
-  create(input: PersonInput, by?: 'self' | 'restore' | 'seed' | UserInvitation): Promise<Person>;
+  create(input: PersonInput, by?: 'self' | 'restore' | 'seed' | 'connection' | UserInvitation): Promise<Person>;
   get(id: string): Promise<Person | undefined>;
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<Person>;
@@ -65,7 +68,8 @@ export interface Persons {
   /** Returns the national id in clear. @throws IdpError `not_found`, `undecipherable`. */
   readNationalId(id: string): Promise<string | undefined>;
   /**
-   * Changes a person. `attributes` are replaced as a whole. A new `email` is unverified.
+   * Changes a person. `attributes` are replaced as a whole, and have to match the schema of the option `attributes`. A new `email` is
+   * unverified.
    * @throws IdpError `not_found`, `invalid_record`, `conflict`.
    */
   update(id: string, patch: PersonPatch, check?: CheckCurrent<Person>): Promise<Person>;
@@ -159,6 +163,9 @@ async function create(scope: Scope, input: PersonInput, by: Parameters<Persons['
   const { context, groups, nationalIds, rows, tid } = scope;
   const { now } = context;
   checkInput(personInput, input);
+  const mayLackAttributes = by === 'self' || by === 'connection';
+  if (input.attributes !== undefined || !mayLackAttributes)
+    checkAttributes(context.attributes, input.attributes ?? personDefaults.attributes);
   await scope.tenants.require(tid);
   const { id: givenId, user: givenUser, nationalId, ...rest } = input;
   const given = withBlankNames(rest, undefined);
@@ -208,6 +215,7 @@ async function update(scope: Scope, id: string, patch: PersonPatch, check: Check
   const { context, nationalIds, rows, tid } = scope;
   const { now } = context;
   checkInput(personPatch, patch);
+  if (patch.attributes !== undefined) checkAttributes(context.attributes, patch.attributes);
   const person = await requirePerson(scope, id);
   await checkReferences(scope, id, patch);
   const vouchedBy = patch.email == null ? undefined : await voucherFor(context, tid, person);

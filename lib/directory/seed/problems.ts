@@ -4,6 +4,7 @@ import { findAlgorithmProblems } from '../clients/api-resources.js';
 import { findClientProblems, findIdProblems } from '../clients/client-metadata.js';
 import { understoodMetadata } from '../clients/pasted-metadata.js';
 import type { ClientRules } from '../context.js';
+import type { AttributeRules } from '../persons/attributes.js';
 import { seedIds } from './ids.js';
 import { understoodClients } from './pasted-clients.js';
 import { findSeedReferenceProblems } from './references.js';
@@ -18,12 +19,14 @@ interface Surroundings {
   readonly identityScopes: ReadonlySet<string>;
   /** Forms of the seeds of extensions, by their names. */
   readonly formsOfExtensions: ReadonlyMap<string, TSchema>;
+  /** The schema of the attributes of persons. */
+  readonly attributes: AttributeRules | undefined;
 }
 
 /** Returns all problems of a seed that can be found before the stores are open. */
 export async function findSeedProblems(
   seed: unknown,
-  { issuer, isAlone, clientRules, identityScopes, formsOfExtensions }: Surroundings,
+  { issuer, isAlone, clientRules, identityScopes, formsOfExtensions, attributes }: Surroundings,
 ): Promise<readonly ConfigProblem[]> {
   if (seed === undefined) return [];
   const malformed = findSeedFormProblems(seed);
@@ -35,6 +38,7 @@ export async function findSeedProblems(
   const scopes = isAlone ? await findSeedScopeProblems(undefined, wellFormed, identityScopes) : [];
   return [
     ...findExtensionSeedProblems(wellFormed, formsOfExtensions),
+    ...findAttributeProblems(wellFormed, attributes),
     ...references,
     ...scopes,
     ...ofKeys,
@@ -54,3 +58,13 @@ export async function findSeedProblems(
     ),
   ];
 }
+
+const findAttributeProblems = ({ tenants = [] }: Seed, rules: AttributeRules | undefined): readonly ConfigProblem[] =>
+  tenants.flatMap(({ persons = [] }, tenant) =>
+    persons.flatMap(({ attributes = {} }, person) => {
+      const problem = rules?.problemOf(attributes);
+      if (problem === undefined) return [];
+      const path = seedPath('tenants', tenant, 'persons', person, 'attributes', ...problem.path.split('/').slice(1));
+      return [{ ...problem, path }];
+    }),
+  );

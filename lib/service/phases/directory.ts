@@ -29,7 +29,7 @@ export interface OpenDirectory {
 }
 
 export function openDirectory(settings: Settings, stores: OpenStores): OpenDirectory {
-  const { options, extensions, additions, claims, fetchProblem, logger } = settings;
+  const { options, extensions, additions, claims, fetchProblem, attributes, logger } = settings;
   const { artifacts, store, caches, sealer, now, lease, closing } = stores;
   const schemaOfClients = late<(client: Client) => readonly InputProblem[]>("the protocol's rules of client metadata");
   const extensionRows = createRowsOfExtensions(extensions, { store, caches, now });
@@ -51,6 +51,7 @@ export function openDirectory(settings: Settings, stores: OpenStores): OpenDirec
     },
     identityScopes: identityScopes(claims.scopes.keys()),
     means: additions.offers.means,
+    attributes,
     ...(options.impersonation && { privileged: [options.impersonation.permission] }),
     invitations: invitationRulesOf(options),
     recovery: recoveryRulesOf(options),

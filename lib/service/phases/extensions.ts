@@ -25,7 +25,7 @@ export function openExtensions(
   { directory, extensionRows }: OpenDirectory,
   { protocol, keys, limits, csrf, fetch }: OpenProtocol,
 ): OpenExtensions {
-  const { options, extensions, additions, claims, fetchProblem, logger } = settings;
+  const { options, extensions, additions, claims, fetchProblem, attributes, logger } = settings;
   const { artifacts, now, sealer, node } = stores;
   const brandingOf = createBrandingOf(directory);
   const work = createExtensionWork({ extensions, directory, artifacts, sealer, node, logger });
@@ -43,6 +43,7 @@ export function openExtensions(
     protocol,
     directory,
     claims,
+    attributes,
     logger,
     now,
     extensions,

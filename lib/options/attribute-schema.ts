@@ -1,0 +1,237 @@
+/**
+ * The schema of the option `attributes`: checked at the start, and compiled by `ajv`, an optional peer dependency.
+ *
+ * The schema is the operator's own, as trusted as the code of the host: `ajv` generates code from it, and a slow `pattern` delays the service.
+ */
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import { isObject, missing, type OptionPath, unknownName, valueAt, wrong } from '../config-problem.js';
+import type { AttributeRules, InputProblem } from '../directory/index.js';
+import type { ConfigProblem } from '../errors.js';
+import { textFormats } from '../text/formats.js';
+import { referenceToken } from '../text/json-pointer.js';
+
+const ROOT: OptionPath = ['attributes', 'schema'];
+const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** Keywords whose value is a schema, a list of schemas, or an object of schemas by name. */
+const keywordsOfOne = [
+  'additionalProperties', 'contains', 'contentSchema', 'else', 'if', 'items', 'not', 'propertyNames', 'then', 'unevaluatedItems',
+  'unevaluatedProperties',
+]; // biome-ignore format: a list
+const keywordsOfLists = ['allOf', 'anyOf', 'oneOf', 'prefixItems'];
+const keywordsOfNamed = ['$defs', 'dependentSchemas', 'patternProperties', 'properties'];
+const keywords: readonly string[] = [
+  ...keywordsOfOne, ...keywordsOfLists, ...keywordsOfNamed,
+  'type', 'const', 'enum', 'format', 'pattern', 'required', 'dependentRequired', 'uniqueItems', 'multipleOf', 'maximum', 'exclusiveMaximum',
+  'minimum', 'exclusiveMinimum', 'maxLength', 'minLength', 'maxItems', 'minItems', 'maxContains', 'minContains', 'maxProperties',
+  'minProperties', 'title', 'description', 'default', 'deprecated', 'readOnly', 'writeOnly', 'examples', 'contentEncoding',
+  'contentMediaType', '$comment', '$id', '$ref', '$schema',
+]; // biome-ignore format: a list
+/** Keywords of references that the service does not support, because an OpenAPI document has no place for them. */
+const otherReferences: readonly string[] = ['$anchor', '$dynamicAnchor', '$dynamicRef'];
+
+interface Read {
+  readonly problems: readonly ConfigProblem[];
+  /** Undefined without the option, and if there are problems. */
+  readonly rules?: AttributeRules;
+}
+
+/** Reads the option `attributes`. Another check reports a schema that is not an object. */
+export async function readAttributes(options: unknown): Promise<Read> {
+  const given = valueAt(options, ROOT);
+  if (!isObject(given)) return { problems: [] };
+  const schema = jsonOf(given);
+  if (schema === undefined) return { problems: [wrong(ROOT, 'a JSON Schema of values that JSON has: no cycles', given)] };
+  const problems = [...subschemas(schema)].flatMap(problemsOf);
+  if (problems.length > 0) return { problems };
+  const { $schema: _, $id: __, ...plain } = schema;
+  return compiled(plain);
+}
+
+function jsonOf(value: object): Schema | undefined {
+  try {
+    const json: unknown = JSON.parse(JSON.stringify(value));
+    return isObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Subschema {
+  readonly schema: Schema;
+  readonly path: OptionPath;
+}
+
+/** Finds the schema and all schemas in it. */
+function* subschemas(schema: unknown, path: OptionPath = ROOT): Generator<Subschema> {
+  if (!isObject(schema)) return;
+  yield { schema, path };
+  for (const [keyword, value] of Object.entries(schema)) {
+    const at = [...path, keyword];
+    if (keywordsOfOne.includes(keyword)) yield* subschemas(value, at);
+    const isOfMany = keywordsOfLists.includes(keyword) ? Array.isArray(value) : keywordsOfNamed.includes(keyword) && isObject(value);
+    if (isOfMany)
+      for (const [name, each] of Object.entries(value as object))
+        yield* subschemas(each, [...at, Array.isArray(value) ? Number(name) : name]);
+  }
+}
+
+function problemsOf({ schema, path }: Subschema): readonly ConfigProblem[] {
+  const isRoot = path.length === ROOT.length;
+  const typeOfRoot =
+    isRoot && schema.type !== 'object' ? [wrong([...path, 'type'], "'object', because attributes are an object", schema.type, true)] : [];
+  const ofKeywords = Object.entries(schema).flatMap(
+    ([keyword, value]) => problemOfKeyword(keyword, value, [...path, keyword], isRoot) ?? [],
+  );
+  return [...typeOfRoot, ...ofKeywords];
+}
+
+function problemOfKeyword(keyword: string, value: unknown, path: OptionPath, isRoot: boolean): ConfigProblem | undefined {
+  if (otherReferences.includes(keyword)) return missing(path, "nothing, because a $ref is a JSON Pointer, such as '#/$defs/badge'");
+  if (!keywords.includes(keyword)) return unknownName(path, keyword, keywords, 'a keyword of JSON Schema 2020-12');
+  if ((keyword === '$schema' || keyword === '$id') && !isRoot) return missing(path, 'nothing, because only the root of the schema has it');
+  if (keyword === '$schema' && value !== DRAFT) return wrong(path, `'${DRAFT}', or nothing`, value, true);
+  if (keyword === 'type' && ![value].flat().every((name) => typeNames.includes(String(name))))
+    return wrong(path, `one of ${typeNames.map((name) => `'${name}'`).join(', ')}, or an array of them`, value, true);
+  if (keyword === '$ref' && !(typeof value === 'string' && /^#(?:\/|$)/.test(value)))
+    return wrong(path, "a JSON Pointer within the schema, such as '#/$defs/badge', because the service fetches no schema", value, true);
+  if (keyword === 'format' && !(typeof value === 'string' && Object.hasOwn(textFormats, value)))
+    return wrong(path, `one of ${Object.keys(textFormats).join(', ')}, or a pattern in its place`, value, true);
+  return undefined;
+}
+
+/** Maximum characters of a message of `ajv`. */
+const MOST_MESSAGE = 300;
+
+async function compiled(schema: Schema): Promise<Read> {
+  const Ajv2020 = await loadAjv();
+  if (Ajv2020 === undefined) return { problems: [missing(ROOT, 'the package ajv 8, which checks attributes: run npm install ajv@8')] };
+  const ajv = new Ajv2020({
+    strict: true,
+    // These refuse schemas that JSON Schema allows, and whose meaning is clear.
+    strictRequired: false,
+    strictTuples: false,
+    allowMatchingProperties: true,
+    allowUnionTypes: true,
+    formats: textFormats,
+    // A member that an object inherits, such as `constructor`, is not an attribute.
+    ownProperties: true,
+    logger: false,
+  });
+  if (ajv.validateSchema(schema) !== true) {
+    const { path, expected } = problemIn(ajv.errors ?? []);
+    return { problems: [missing([...ROOT, ...partsOf(path)], expected)] };
+  }
+  try {
+    const validate = ajv.compile(schema);
+    // Finds a `$ref` that refers to itself, which no value ends.
+    return { problems: [], rules: rulesOf(schema, validate, validate({})) };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { problems: [missing(ROOT, `a schema that ajv compiles in strict mode, which says: ${message.slice(0, MOST_MESSAGE)}`)] };
+  }
+}
+
+/** Returns the parts of a JSON Pointer, with positions in lists as numbers. */
+const partsOf = (pointer: string): OptionPath =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part.replaceAll('~1', '/').replaceAll('~0', '~')));
+
+/** Returns the constructor; undefined if the package, or its version 8, is not installed. */
+async function loadAjv() {
+  try {
+    const { Ajv2020 } = await import('ajv/dist/2020.js');
+    return Ajv2020;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+
+const rulesOf = (schema: Schema, validate: ValidateFunction, allowsNone: boolean): AttributeRules => ({
+  problemOf: (attributes) => (validate(attributes) ? undefined : problemIn(validate.errors ?? [])),
+  allowsNone,
+  schemaAt(pointer) {
+    const copy = structuredClone(schema);
+    for (const { schema: one } of subschemas(copy))
+      if (typeof one.$ref === 'string') Object.assign(one, { $ref: pointer + one.$ref.slice(1) });
+    return copy;
+  },
+});
+
+/** Returns the problem that the errors of one value describe. The last error is the outermost, except that `if` names no cause. */
+function problemIn(errors: readonly ErrorObject[]): InputProblem {
+  const error = errors.findLast(({ keyword }) => keyword !== 'if');
+  if (error === undefined) return { path: '', expected: "a value that 'attributes.schema' allows" };
+  const { instancePath, keyword, params } = error;
+  const member = memberKeys[keyword];
+  const path = member === undefined ? instancePath : `${instancePath}/${referenceToken(String(params[member]))}`;
+  return { path, expected: phrases[keyword]?.(params) ?? `a value that '${keyword}' of the schema allows` };
+}
+
+/** Names of the parameter that names the member, for errors about a member of the object. */
+const memberKeys: Readonly<Record<string, string>> = {
+  required: 'missingProperty',
+  dependentRequired: 'missingProperty',
+  additionalProperties: 'additionalProperty',
+  unevaluatedProperties: 'unevaluatedProperty',
+  propertyNames: 'propertyName',
+};
+
+type Params = Readonly<Record<string, unknown>>;
+
+const limited =
+  (bound: string, one: string, many = one) =>
+  ({ limit }: Params): string =>
+    `${bound} ${limit} ${limit === 1 ? one : many}`;
+
+const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
+/** Maximum values that an error lists. */
+const MOST_VALUES = 20;
+
+/** JSON types in the words of our errors. */
+const types: Readonly<Record<string, string>> = {
+  string: 'a string',
+  boolean: 'true or false',
+  number: 'a number',
+  integer: 'a whole number',
+  object: 'an object: { … }',
+  array: 'a list: [ … ]',
+};
+
+const typeNames = [...Object.keys(types), 'null'];
+
+/** Expectations by keyword. No text repeats the given value. */
+const phrases: Readonly<Record<string, (params: Params) => string>> = {
+  type: ({ type }) => alternatives.format([type ?? []].flat().map((name) => types[String(name)] ?? String(name))),
+  const: ({ allowedValue }) => JSON.stringify(allowedValue),
+  enum({ allowedValues }) {
+    const values = (allowedValues as readonly unknown[]).map((value) => JSON.stringify(value));
+    return `one of ${values.slice(0, MOST_VALUES).join(', ')}${values.length > MOST_VALUES ? ' …' : ''}`;
+  },
+  required: () => 'a value, which is required',
+  dependentRequired: ({ property }) => `a value, which '${property}' requires`,
+  additionalProperties: () => 'no member of this name',
+  unevaluatedProperties: () => 'no member of this name',
+  propertyNames: () => 'another name',
+  'false schema': () => 'no value',
+  format: ({ format }) => `a text of the format '${format}'`,
+  pattern: ({ pattern }) => `a string that matches '${pattern}'`,
+  minLength: limited('at least', 'character', 'characters'),
+  maxLength: limited('at most', 'character', 'characters'),
+  minItems: limited('at least', 'entry', 'entries'),
+  maxItems: limited('at most', 'entry', 'entries'),
+  items: limited('at most', 'entry', 'entries'),
+  minProperties: limited('at least', 'member', 'members'),
+  maxProperties: limited('at most', 'member', 'members'),
+  uniqueItems: () => 'a list in which no entry is repeated: remove the repeated one',
+  minimum: ({ limit }) => `a number of at least ${limit}`,
+  maximum: ({ limit }) => `a number of at most ${limit}`,
+  exclusiveMinimum: ({ limit }) => `a number above ${limit}`,
+  exclusiveMaximum: ({ limit }) => `a number below ${limit}`,
+  multipleOf: ({ multipleOf }) => `a multiple of ${multipleOf}`,
+};
