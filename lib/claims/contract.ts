@@ -70,9 +70,15 @@ export interface ClaimLookups {
   linkedAccounts(): Promise<ClaimRecords['linkedAccounts']>;
 }
 
+/**
+ * A person whose attributes have the type of the option `attributes.schema`. Each attribute may be absent, because a person who registered has none. A value
+ * that was stored before the schema may have another type.
+ */
+export type PersonWithAttributes<Attributes> = Omit<PersonWithUser, 'attributes'> & { readonly attributes: Readonly<Partial<Attributes>> };
+
 /** Input of a claim. In a call by an API resource, client and login are absent. */
-export interface ClaimContext {
-  readonly person: PersonWithUser;
+export interface ClaimContext<Person = PersonWithUser> {
+  readonly person: Person;
   readonly user: PersonWithUser['user'];
   readonly tenant: Tenant;
   /** All scopes that the request was granted. */
@@ -92,7 +98,12 @@ export interface ClaimContext {
 /** Input of the resolver: the context without the signal, because each set gets its own signal. */
 export type ClaimSubject = Omit<ClaimContext, 'signal'>;
 
-export interface ClaimDeclaration<Data, Type extends keyof ClaimTypes = keyof ClaimTypes, Needs extends ClaimNeed = ClaimNeed> {
+export interface ClaimDeclaration<
+  Data,
+  Type extends keyof ClaimTypes = keyof ClaimTypes,
+  Needs extends ClaimNeed = ClaimNeed,
+  Person = PersonWithUser,
+> {
   /** Scope that grants the claim. Discovery and consent know a scope as soon as a claim declares it. */
   readonly scope: string;
   readonly type: Type;
@@ -107,7 +118,7 @@ export interface ClaimDeclaration<Data, Type extends keyof ClaimTypes = keyof Cl
   readonly apiResources?: readonly string[];
   /** Returns the value; undefined leaves the claim out. A value that is not of the declared type counts as an error. */
   readonly value: (
-    context: ClaimContext & Pick<ClaimRecords, Needs> & { readonly data: Data },
+    context: ClaimContext<Person> & Pick<ClaimRecords, Needs> & { readonly data: Data },
   ) => ClaimTypes[Type] | undefined | Promise<ClaimTypes[Type] | undefined>;
 }
 
@@ -153,9 +164,9 @@ export interface ClaimSet extends ClaimSetSettings {
 /** The instance's mapping. Each claim gets the scope that grants it, in place of the declared scope. `false` removes the claim. */
 export type ClaimMapping = Readonly<Record<string, string | false>>;
 
-type Load = ClaimSet['load'];
-type AnyClaimDeclaration<Data, Needs extends ClaimNeed> = {
-  [Type in keyof ClaimTypes]: ClaimDeclaration<Data, Type, Needs>;
+type Load<Person = PersonWithUser> = ((context: ClaimContext<Person>) => unknown) | undefined;
+type AnyClaimDeclaration<Data, Needs extends ClaimNeed, Person> = {
+  [Type in keyof ClaimTypes]: ClaimDeclaration<Data, Type, Needs, Person>;
 }[keyof ClaimTypes] &
   Targets;
 /** Targets and API resources. A declaration with `access_token` has to name API resources. */
@@ -163,9 +174,9 @@ type Targets =
   | { readonly in?: readonly (typeof claimTargets)[number][]; readonly apiResources?: never }
   | { readonly in: readonly ClaimTarget[]; readonly apiResources: readonly [string, ...string[]] };
 /** Result of `load`; `undefined` if there is no `load`. */
-type DataOf<L extends Load> = undefined extends L ? undefined : Awaited<ReturnType<NonNullable<L>>>;
+type DataOf<L extends Load<never>> = undefined extends L ? undefined : Awaited<ReturnType<NonNullable<L>>>;
 
-export interface ClaimSetDefinition<L extends Load, Needs extends ClaimNeed> extends ClaimSetSettings {
+export interface ClaimSetDefinition<L extends Load<Person>, Needs extends ClaimNeed, Person = PersonWithUser> extends ClaimSetSettings {
   /**
    * Look-ups that the values need. Each look-up runs once per request, and only if a claim of the set is requested. `value` gets the results as members.
    */
@@ -176,7 +187,7 @@ export interface ClaimSetDefinition<L extends Load, Needs extends ClaimNeed> ext
    */
   readonly load?: L;
   /** Declarations, by claim name. */
-  readonly claims: Readonly<Record<string, AnyClaimDeclaration<DataOf<L>, Needs>>> & {
+  readonly claims: Readonly<Record<string, AnyClaimDeclaration<DataOf<L>, Needs, Person>>> & {
     readonly [Name in ReservedClaim]?: never;
   };
 }
@@ -199,5 +210,28 @@ export interface ClaimSetDefinition<L extends Load, Needs extends ClaimNeed> ext
  * await idp.listen(3000);
  * ```
  */
-export const defineClaims = <L extends Load, const Needs extends ClaimNeed = never>(definition: ClaimSetDefinition<L, Needs>): ClaimSet =>
-  definition as ClaimSet;
+export function defineClaims<L extends Load, const Needs extends ClaimNeed = never>(definition: ClaimSetDefinition<L, Needs>): ClaimSet;
+/**
+ * Types a claim plugin whose `person.attributes` have the type of the option `attributes.schema`. The parentheses after the type are empty, because the
+ * compiler infers the other types from the plugin.
+ * @example
+ * ```ts
+ * import { defineClaims } from 'tenant-idp';
+ *
+ * export const costCenters = defineClaims<{ costCenter: string }>()({
+ *   name: 'cost centers',
+ *   claims: {
+ *     cost_center: { scope: 'hr', type: 'string', description: 'Cost centre', value: ({ person }) => person.attributes.costCenter },
+ *   },
+ * });
+ * ```
+ */
+export function defineClaims<Attributes extends object>(): <
+  L extends Load<PersonWithAttributes<Attributes>>,
+  const Needs extends ClaimNeed = never,
+>(
+  definition: ClaimSetDefinition<L, Needs, PersonWithAttributes<Attributes>>,
+) => ClaimSet;
+export function defineClaims(definition?: unknown): unknown {
+  return definition ?? ((typed: unknown) => typed);
+}

@@ -127,3 +127,33 @@ export const wrongNeed = defineClaims({ name: 'wrong need', needs: ['friends'], 
 
 // @ts-expect-error there is no such policy
 export const wrongPolicy = defineClaims({ name: 'wrong policy', claims: {}, onError: 'ignore' });
+
+interface Attributes {
+  readonly costCenter: string;
+  readonly desk?: number;
+}
+
+export const attributesHaveTheirType = defineClaims<Attributes>()({
+  name: 'attributes',
+  needs: ['groups'],
+  load: ({ person }) => ({ desk: person.attributes.desk }),
+  claims: {
+    cost_center: { ...declared, type: 'string', value: ({ person }) => person.attributes.costCenter },
+    desk: { ...declared, type: 'number', value: ({ data }) => data.desk },
+    doors: { ...declared, type: 'strings', value: ({ groups, person }) => [person.tid, ...groups.map(({ name }) => name)] },
+    // @ts-expect-error a number is not a string
+    wrong: { ...declared, type: 'string', value: ({ person }) => person.attributes.desk },
+    // @ts-expect-error there is no such attribute
+    unknown: { ...declared, type: 'string', value: ({ person }) => person.attributes.costCentre },
+    // @ts-expect-error a person may lack the attribute
+    required: { ...declared, type: 'number', value: ({ person }) => person.attributes.costCenter.length },
+  },
+});
+
+export const untypedAttributes = defineClaims({
+  name: 'untyped attributes',
+  claims: {
+    // @ts-expect-error without their type, attributes are unknown
+    text: { ...declared, type: 'string', value: ({ person }) => person.attributes.costCenter },
+  },
+});
