@@ -11,6 +11,7 @@ export {
   claimTargets,
   defineClaims,
   type LoginContext,
+  type PersonWithAttributes,
 } from './claims/contract.js';
 export type { Approver, CibaNotification, RequestDecision } from './contract/clients/authentication-requests.js';
 export type { Extension } from './contract/extension.js';

@@ -1,6 +1,6 @@
 /** The OpenAPI document of the admin API, written from the mounted operations. @see OpenAPI 3.1 */
 import type { ExtensionContext, MountedOperation } from '../../lib/extension-door.js';
-import { IdpError, Type } from '../../lib/extension-door.js';
+import { IdpError, referenceToken, Type } from '../../lib/extension-door.js';
 import { errors, unreadableEntry } from './errors.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -40,25 +40,15 @@ const commonErrors = ({ method, path, reach, body }: MountedOperation): MountedO
 });
 
 /** Returns the document. @param base the path of the API below the issuer */
-export function openApiOf({ service: { url, operations, issuer } }: ExtensionContext, base: string): Json {
-  const schemas: Record<string, unknown> = {};
-  /** Returns the schema with references in place of named schemas, and adds these to `components`. */
-  const referred = (schema: unknown): unknown => {
-    if (Array.isArray(schema)) return schema.map(referred);
-    if (typeof schema !== 'object' || schema === null) return schema;
-    const { $id: name, ...members } = schema as Json;
-    const inner = () => Object.fromEntries(Object.entries(members).map(([key, member]) => [key, referred(member)]));
-    if (typeof name !== 'string') return inner();
-    schemas[name] ??= inner();
-    return { $ref: `#/components/schemas/${name}` };
-  };
+export function openApiOf({ service: { url, operations, issuer, attributes } }: ExtensionContext, base: string): Json {
+  const { schemas, referred } = createComponents(attributes);
   const all = operations();
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of all) {
     paths[operation.path] ??= {};
     Object.assign(paths[operation.path] as object, { [operation.method.toLowerCase()]: operationOf(operation, referred) });
   }
-  const problem = referred(Problem);
+  const problem = referred(Problem, 'answer');
   const scopes = Object.fromEntries([...new Set(all.map(({ scope }) => scope))].sort().map((scope) => [scope, scopeText(scope)]));
   return {
     openapi: '3.1.0',
@@ -83,12 +73,68 @@ export function openApiOf({ service: { url, operations, issuer } }: ExtensionCon
   };
 }
 
+/** Place of a schema: what callers send, or what the API answers. */
+type Place = 'body' | 'answer';
+type Referred = (schema: unknown, place: Place) => unknown;
+
+const pointerTo = (name: string): string => `#/components/schemas/${name}`;
+
+/** Creates the named schemas of `components`. */
+function createComponents(attributes: ExtensionContext['service']['attributes']) {
+  const schemas: Record<string, unknown> = {};
+  /** Returns the schema with references in place of named schemas, and adds these to `components`. */
+  const referred: Referred = (schema, place) => {
+    if (Array.isArray(schema)) return schema.map((each) => referred(each, place));
+    if (typeof schema !== 'object' || schema === null) return schema;
+    const { $id: name, ...members } = schema as Json;
+    const inner = () => Object.fromEntries(Object.entries(members).map(([key, member]) => [key, referred(member, place)]));
+    if (typeof name !== 'string') return inner();
+    if (name === ATTRIBUTES || name === `${ATTRIBUTES}Patch`) {
+      if (!attributes) return inner();
+      schemas[ATTRIBUTES] ??= attributes.schemaAt(pointerTo(ATTRIBUTES));
+      return name === ATTRIBUTES ? attributesIn(place, attributes) : patchOfAttributes(schemas[ATTRIBUTES] as Json);
+    }
+    schemas[name] ??= inner();
+    return { $ref: pointerTo(name) };
+  };
+  return { schemas, referred };
+}
+
+/** Name of the schema of the option `attributes`. Without the option, attributes are any object, and the document does not name them. */
+const ATTRIBUTES = 'PersonAttributes';
+
+function attributesIn(place: Place, { allowsNone }: NonNullable<ExtensionContext['service']['attributes']>): Json {
+  const schema = { $ref: pointerTo(ATTRIBUTES) };
+  if (place === 'body') return schema;
+  const description = 'Attributes that were stored before the schema may differ from it until they are written again.';
+  // A person who registered has no attributes.
+  return allowsNone ? { ...schema, description } : { anyOf: [schema, { type: 'object', maxProperties: 0 }], description };
+}
+
+/** Returns the schema of a merge patch. A value that is not an object replaces the attribute, or is null. */
+function patchOfAttributes({ properties = {} }: Json): Json {
+  const isReplaced = (property: unknown): boolean => {
+    const type = typeof property === 'object' && property !== null ? Reflect.get(property, 'type') : undefined;
+    return type !== undefined && ![type].flat().includes('object');
+  };
+  const replaced = Object.entries(properties as Json).flatMap(([name, property]) =>
+    isReplaced(property)
+      ? [[name, { anyOf: [{ $ref: `${pointerTo(ATTRIBUTES)}/properties/${encodeURIComponent(referenceToken(name))}` }, { type: 'null' }] }]]
+      : [],
+  );
+  return {
+    type: 'object',
+    description: `A JSON Merge Patch. The attributes have to match \`${ATTRIBUTES}\` after the merge.`,
+    properties: Object.fromEntries(replaced),
+  };
+}
+
 const scopeText = (scope: string): string => {
   const [resource, access] = scope.replace(/^idp\./, '').split(':');
   return `${access === 'read' ? 'Reads' : 'Writes'} ${resource?.replaceAll('-', ' ').replace(/^(?:api|saml)\b/, (name) => name.toUpperCase())}`;
 };
 
-function operationOf(operation: MountedOperation, referred: (schema: unknown) => unknown): Json {
+function operationOf(operation: MountedOperation, referred: Referred): Json {
   const { method, scope, summary, body, answer, status = answer ? 200 : 204 } = operation;
   return {
     operationId: operationIdOf(operation),
@@ -96,11 +142,11 @@ function operationOf(operation: MountedOperation, referred: (schema: unknown) =>
     tags: [scope.replace(/^idp\.|:.*$/g, '')],
     security: [{ accessToken: [scope] }],
     parameters: parametersOf(operation, referred),
-    ...(body && { requestBody: { required: true, content: { [mediaTypeOf(method)]: { schema: referred(body) } } } }),
+    ...(body && { requestBody: { required: true, content: { [mediaTypeOf(method)]: { schema: referred(body, 'body') } } } }),
     responses: {
       [status]: {
         description: summary,
-        ...(answer && { content: { 'application/json': { schema: referred(answer) } } }),
+        ...(answer && { content: { 'application/json': { schema: referred(answer, 'answer') } } }),
       },
       ...refusalsOf({ ...commonErrors(operation), ...operation.errorEntries }),
     },
@@ -121,7 +167,7 @@ const operationIdOf = ({ method, path }: Pick<MountedOperation, 'method' | 'path
 
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-function parametersOf({ method, path, query }: MountedOperation, referred: (schema: unknown) => unknown): readonly Json[] {
+function parametersOf({ method, path, query }: MountedOperation, referred: Referred): readonly Json[] {
   const header = (name: string, description: string) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } });
   const required: readonly string[] = query?.required ?? [];
   return [
@@ -130,7 +176,7 @@ function parametersOf({ method, path, query }: MountedOperation, referred: (sche
       name,
       in: 'query',
       required: required.includes(name),
-      schema: referred(schema),
+      schema: referred(schema, 'body'),
     })),
     ...(method === 'POST'
       ? [header('Idempotency-Key', 'The service performs the request once for each value of this header, within 24 hours.')]

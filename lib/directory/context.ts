@@ -24,11 +24,11 @@ import type {
   Voucher,
 } from '../store/records/records.js';
 import type { Sealer } from '../store/sealer.js';
+import type { AttributeRules } from './attributes.js';
 import type { InputProblem } from './input.js';
 import type { NationalIds } from './keyed-hashes/national-ids.js';
 import type { RemovedUserIds } from './keyed-hashes/removed-user-ids.js';
 import type { IdpNames, SharedIds } from './name-space.js';
-import type { AttributeRules } from './persons/attributes.js';
 
 export interface Collections {
   readonly tenants: CheckedCollection<Tenant>;

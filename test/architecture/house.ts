@@ -288,7 +288,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['cached-collection.ts'],
     ['idp-names.ts', 'mailed-links.ts', 'seed-ledger.ts', 'vouchers.ts'],
     ['context.ts'],
-    ['keyed-hashes/'],
+    ['attributes.ts', 'keyed-hashes/'],
     ['name-space.ts', 'input.ts', 'identifiers.ts', 'read-many.ts', 'schema-parts.ts'],
   ],
 };

@@ -1,10 +1,10 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { ConfigProblem } from '../../errors.js';
+import type { AttributeRules } from '../attributes.js';
 import { findAlgorithmProblems } from '../clients/api-resources.js';
 import { findClientProblems, findIdProblems } from '../clients/client-metadata.js';
 import { understoodMetadata } from '../clients/pasted-metadata.js';
 import type { ClientRules } from '../context.js';
-import type { AttributeRules } from '../persons/attributes.js';
 import { seedIds } from './ids.js';
 import { understoodClients } from './pasted-clients.js';
 import { findSeedReferenceProblems } from './references.js';

@@ -213,7 +213,7 @@ export const personMembers = {
   pictureUrl: Type.Optional(pictureUrl()),
   externalId: Type.Optional(line()),
   /** Members for claim plugins. */
-  attributes: data(),
+  attributes: data({ $id: 'PersonAttributes' }),
 };
 /** Values of {@link personMembers} that a new person may leave out. */
 export const personDefaults = { phoneNumberVerified: false, attributes: {} };

@@ -9,6 +9,7 @@ import { isDate } from 'node:util/types';
 import {
   Kind,
   KindGuard,
+  type ObjectOptions,
   type OptionalKind,
   type Static,
   type TLiteralValue,
@@ -47,7 +48,7 @@ export const oneOf = <const Values extends readonly string[]>(...values: Values)
   Type.Unsafe<Values[number]>(Type.Union(values.map((value) => Type.Literal(value))));
 
 /** Returns the schema of members by any name, such as members for plugins. */
-export const data = () => Type.Record(Type.String(), Type.Unknown());
+export const data = (options: ObjectOptions = {}) => Type.Record(Type.String(), Type.Unknown(), options);
 
 /** Returns a JSON Pointer to the first malformed part of a value: empty for the value itself, undefined for a sound value. */
 export type Check = (value: unknown) => string | undefined;

@@ -17,9 +17,13 @@ export function mergeForm(form: TObject, always: readonly string[] = []): TObjec
   return Type.Object(Object.fromEntries(members), strict);
 }
 
-/** Returns the schema of a patch of a record with members of any name. A patch may remove each of them. */
-const mergeRecord = ({ patternProperties }: TRecord): TSchema =>
-  Type.Record(Type.String(), Type.Union([...Object.values(patternProperties), Type.Null()]));
+/** Returns the schema of a patch of a record with members of any name. A patch may remove each of them. The patch of `X` has the id `XPatch`. */
+const mergeRecord = ({ patternProperties, $id }: TRecord): TSchema =>
+  Type.Record(
+    Type.String(),
+    Type.Union([...Object.values(patternProperties), Type.Null()]),
+    $id === undefined ? {} : { $id: `${$id}Patch` },
+  );
 
 /** Returns the members of the record that a patch changes, as they are after the patch. */
 export const mergedMembers = (record: Fields, patch: Fields): Fields =>

@@ -1,5 +1,5 @@
-import { IdpError } from '../../errors.js';
-import type { InputProblem } from '../input.js';
+import { IdpError } from '../errors.js';
+import type { InputProblem } from './input.js';
 
 /** The schema of the attributes of persons: the option `attributes`. */
 export interface AttributeRules {
