@@ -40,6 +40,12 @@ export const profileClaims = ({ initialsAsPicture }: ProfileOptions) =>
         description: 'Sign-in name, most commonly the e-mail address',
         value: ({ user }) => user.userName,
       },
+      locale: {
+        scope: 'profile',
+        type: 'string',
+        description: 'Language that the person prefers, as a BCP 47 language tag',
+        value: ({ person }) => person.locale,
+      },
       picture: {
         scope: 'profile',
         type: 'string',

@@ -26,6 +26,7 @@ export const Mapping = Type.Object(
     familyName: Mapped(),
     email: Mapped(),
     phoneNumber: Mapped(),
+    locale: Mapped(),
     pictureUrl: Mapped(),
     externalId: Mapped(),
     groups: optional(

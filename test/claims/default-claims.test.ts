@@ -9,12 +9,13 @@ import { claimSubject } from '../support/sign-in/claim-subject.js';
 
 const resolver = createClaimResolver(standardClaims({ initialsAsPicture: false, email: 'all' }), { logger: console });
 
-/** The table of the specification; `sub` and `tid` are the protocol's. */
+/** The table of the specification, and `locale` (OpenID Connect Core §5.1); `sub` and `tid` are the protocol's. */
 const table = [
   ['profile', 'family_name'],
   ['profile', 'given_name'],
   ['profile', 'name'],
   ['profile', 'preferred_username'],
+  ['profile', 'locale'],
   ['profile', 'picture'],
   ['email', 'email'],
   ['email', 'email_verified'],
@@ -74,6 +75,8 @@ const rows: readonly [claim: string, when: string, subject: ClaimSubject, value:
   ['name', 'is given_name, a space, then family_name', alone, 'Alice Andersson'],
   ['name', 'has no space beside a name that is empty', of({ givenName: '' }), 'Andersson'],
   ['preferred_username', 'is the user name', of({ user: user({ userName: 'Alice A' }) }), 'Alice A'],
+  ['locale', 'is the language tag', of({ locale: 'nb-NO' }), 'nb-NO'],
+  ['locale', 'is left out without one', alone, undefined],
   ['picture', 'is the URL', of({ pictureUrl: 'https://avatar.test/1.png' }), 'https://avatar.test/1.png'],
   ['picture', 'is left out without one', alone, undefined],
   ['email', 'is the address', alone, 'alice@acme.test'],
@@ -137,7 +140,7 @@ describe('Default claims (service specification)', () => {
 
   test.each(claimTargets)('all claims go to %s, each with its scope alone', async (target) => {
     const subject = claimSubject(
-      { person: person({ ...linkedAlice, phoneNumber: '+4670', pictureUrl: 'https://avatar.test/1.png' }), tenant: acme },
+      { person: person({ ...linkedAlice, phoneNumber: '+4670', locale: 'sv', pictureUrl: 'https://avatar.test/1.png' }), tenant: acme },
       { others: [{ person: globexAlice, tenant: globex, canSignIn: true }] },
     );
     for (const [scope, names] of resolver.scopes)

@@ -63,6 +63,7 @@ const known = (mark: string) => ({
   email: `zq-first-${mark}@erasure.test`,
   secondEmail: `zq-second-${mark}@erasure.test`,
   phoneNumber: `+47 555 0199 ${mark}`,
+  locale: `en-SE-${mark}`,
   nationalId: `31129956789-${mark}`,
   pictureUrl: `https://pictures.test/zq-${mark}.png`,
   externalId: `hr-zq-${mark}`,

@@ -87,6 +87,7 @@ const templates = (tid: string): Partial<Record<CollectionName, (id: string) => 
     secondEmail: 'second@acme.test',
     phoneNumber: '+47 1',
     phoneNumberVerified: true,
+    locale: 'nb-NO',
     nationalId: 'sealed',
     nationalIdHash: `hash ${id}`,
     pictureUrl: 'https://picture.test',

@@ -17,7 +17,7 @@ import type { Connection, Mapping } from '../records.js';
 import type { Claims, Upstream } from '../upstream/answer.js';
 import { voucherOf } from '../vouchers.js';
 
-const personFields = ['givenName', 'familyName', 'email', 'phoneNumber', 'pictureUrl', 'externalId'] as const;
+const personFields = ['givenName', 'familyName', 'email', 'phoneNumber', 'locale', 'pictureUrl', 'externalId'] as const;
 type PersonField = (typeof personFields)[number];
 
 /** Kind of text of each field. */
@@ -26,6 +26,7 @@ const kinds: Readonly<Record<PersonField, TextKind>> = {
   familyName: 'personName',
   email: 'address',
   phoneNumber: 'line',
+  locale: 'line',
   pictureUrl: 'line',
   externalId: 'line',
 };

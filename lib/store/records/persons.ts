@@ -1,6 +1,6 @@
 /** Persons and their users, and what belongs to a user: credentials and invitations. */
 import { Type } from '@sinclair/typebox';
-import { email, inputSchema, line, opaqueText, personName, pictureUrl, userNameText } from '../../text/schemas.js';
+import { email, inputSchema, languageTag, line, opaqueText, personName, pictureUrl, userNameText } from '../../text/schemas.js';
 import { data, oneOf, type Shape, typed } from './shape.js';
 import { named, type PendingEvent, pendingEvent, stored, type Voucher, vouchedBy, voucher } from './stored.js';
 
@@ -208,6 +208,8 @@ export const personMembers = {
   secondEmail: Type.Optional(email()),
   phoneNumber: Type.Optional(line(40)),
   phoneNumberVerified: Type.Boolean(),
+  /** Language that the person prefers, as a language tag. Mails to the person are in this language. */
+  locale: Type.Optional(languageTag()),
   /** National id, encrypted in the store. */
   nationalId: Type.Optional(line(64)),
   pictureUrl: Type.Optional(pictureUrl()),

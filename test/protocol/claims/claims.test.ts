@@ -157,17 +157,18 @@ describe('Default claims', () => {
     expect(decodeJwt((await tokensOf(bob, 'openid email', 'jwt')).id_token)).toMatchObject({ email: 'bob@globex.test' });
   });
 
-  test('Default claims: the organisation of a subsidiary; a picture that there is', async () => {
+  test('Default claims: the organisation of a subsidiary; a picture and a language that there are', async () => {
     const { person, tenant } = await accountOf('bob@globex.test');
     const services = service.idp.tenant(tenant.id);
     const north = await services.subsidiaries.create({ name: 'Globex North', organisationNumber: '910000009' });
-    await services.persons.update(person.id, { subsidiaryId: north.id, pictureUrl: 'https://pictures.test/bob.png' });
+    await services.persons.update(person.id, { subsidiaryId: north.id, pictureUrl: 'https://pictures.test/bob.png', locale: 'nb-NO' });
     expect(await userinfoOf(bob, 'openid org profile')).toMatchObject({
       tid: tenant.id,
       orgid: north.id,
       orgin: '910000009',
       company_name: 'Globex North',
       picture: 'https://pictures.test/bob.png',
+      locale: 'nb-NO',
     });
   });
 

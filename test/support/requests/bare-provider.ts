@@ -33,7 +33,7 @@ export interface BareProvider {
 /** The service specification's scopes. */
 const claimsByScope = {
   openid: ['sub', 'tid', 'oid', 'idp'],
-  profile: ['family_name', 'given_name', 'name', 'preferred_username', 'picture'],
+  profile: ['family_name', 'given_name', 'name', 'preferred_username', 'locale', 'picture'],
   email: ['email', 'email_verified', 'secondary_emails'],
   phone: ['phone_number', 'phone_number_verified'],
   org: ['orgid', 'orgin', 'company_name', 'may_login'],
