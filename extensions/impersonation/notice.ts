@@ -84,6 +84,7 @@ function noticeLetter({ startedAt, endsAt }: DueNotice, { address, account: { pe
     to: address,
     kind: 'impersonation',
     tid: tenant.id,
+    person,
     subject: textOf('subject'),
     parts: [
       { part: 'text', text: textOf('greeting') },

@@ -18,6 +18,7 @@ export async function invitationLetter(
     to: person.email ?? '',
     kind: 'invitation',
     tid,
+    person,
     ...present({ clientId, locale: invitation.locale }),
     subject: { key: 'invitations.mail.subject', values },
     parts: [

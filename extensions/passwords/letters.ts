@@ -3,12 +3,13 @@
  * The exception is the mail with a reset link that an administrator sends.
  */
 import {
+  type Account,
   type DueLink,
   greetedName,
   type InLanguage,
   type Letter,
   type LetterPart,
-  type Look,
+  type Person,
   present,
   type Text,
   utcTime,
@@ -20,6 +21,8 @@ interface About {
   readonly to: string;
   readonly kind: string;
   readonly tenant: { readonly id: string; readonly name: string; readonly locale?: string };
+  /** The person that the mail is for. */
+  readonly person?: Pick<Person, 'locale'>;
   readonly clientId?: string;
   readonly locale?: string | undefined;
 }
@@ -32,13 +35,13 @@ function letter(
   parts: (values: Values) => readonly LetterPart[],
   greeting: Text = 'passwords.mail.greeting',
 ): Letter {
-  const { to, kind, tenant, clientId, locale } = about;
+  const { to, kind, tenant, person, clientId, locale } = about;
   const values = { tenant: tenant.name, time: time ? utcTime(time) : '' };
   return {
     to,
     kind,
     tid: tenant.id,
-    ...present({ clientId, locale }),
+    ...present({ person, clientId, locale }),
     subject: { key: `passwords.mail.${name}.subject`, values },
     parts: [{ part: 'text', text: greeting }, ...parts(values)],
   };
@@ -77,8 +80,8 @@ export const proofLetter = (due: DueLink, locale?: string): Letter =>
   ]);
 
 /**
- * Returns the mail to the former address when the user requests another address. The language of the mail is the organisation's, because an attacker may
- * have chosen the language of the page.
+ * Returns the mail to the former address when the user requests another address. The language of the mail is the person's or the organisation's, because an
+ * attacker may have chosen the language of the page.
  */
 export const stopLetter = (due: DueLink, stop: Pick<DueLink, 'to' | 'url'>): Letter =>
   letter({ ...due, to: stop.to, kind: 'email-change' }, 'stop', due.expiresAt, (values) => [
@@ -88,9 +91,9 @@ export const stopLetter = (due: DueLink, stop: Pick<DueLink, 'to' | 'url'>): Let
     { part: 'note', text: 'passwords.mail.stop.ignore' },
   ]);
 
-/** Returns the mail to a requested address that another account has. */
-export const takenLetter = (due: DueLink, locale?: string): Letter =>
-  letter({ ...due, kind: 'email-taken', locale }, 'taken', undefined, (values) => [
+/** Returns the mail to a requested address that another account has. @param holder person of that account */
+export const takenLetter = (due: DueLink, holder: Pick<Person, 'locale'>, locale?: string): Letter =>
+  letter({ ...due, person: holder, kind: 'email-taken', locale }, 'taken', undefined, (values) => [
     { part: 'text', text: said('taken.text', values) },
     { part: 'note', text: 'passwords.mail.ignore' },
   ]);
@@ -100,10 +103,10 @@ export const noticeLetter = (
   name: string,
   time: Date,
   to: string,
-  tenant: NonNullable<Look['tenant']>,
+  { person, tenant }: Pick<Account, 'person' | 'tenant'>,
   note: 'notYou' | 'seen' = 'notYou',
 ): Letter =>
-  letter({ to, kind: 'account-changed', tenant }, name, time, (values) => [
+  letter({ to, kind: 'account-changed', tenant, person }, name, time, (values) => [
     { part: 'text', text: said(`${name}.text`, values) },
     { part: 'note', text: said(note, values) },
   ]);

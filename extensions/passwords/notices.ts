@@ -63,10 +63,11 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     await artifact(sentNotices).put(part, {});
   }
 
-  async function addressChanged({ event, oid, time }: DueNotice, { person, tenant }: Account): Promise<void> {
+  async function addressChanged({ event, oid, time }: DueNotice, account: Account): Promise<void> {
+    const { person } = account;
     const { formerEmails = [] } = person.user;
     for (const address of formerEmails)
-      if (mail) await once(`${event} ${address}`, () => mail.send(noticeLetter('address', new Date(time), address, tenant)));
+      if (mail) await once(`${event} ${address}`, () => mail.send(noticeLetter('address', new Date(time), address, account)));
     await directory.emailProofs.told(oid, formerEmails);
     if (!mail || person.email === undefined || directory.accounts.provenEmailOf(person) === person.email) return;
     const due = await directory.emailProofs.begin(oid, { requestId: event });
@@ -79,10 +80,9 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     // An invited user has never signed in, and is not notified.
     if (!account || account.person.user.status === 'invited') return;
     if (due.type === 'UserEmailChanged') return addressChanged(due, account);
-    const { person, tenant } = account;
-    const to = directory.accounts.emailOf(person);
+    const to = directory.accounts.emailOf(account.person);
     const notice = notices[due.type];
     if (!mail || to === undefined || !notice) return;
-    await once(`${due.event} ${due.oid}`, () => mail.send(noticeLetter(notice.name, new Date(due.time), to, tenant, notice.note)));
+    await once(`${due.event} ${due.oid}`, () => mail.send(noticeLetter(notice.name, new Date(due.time), to, account, notice.note)));
   };
 }

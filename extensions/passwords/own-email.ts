@@ -161,6 +161,6 @@ export const createSendProof =
       await mail.send(stopLetter(due, due.stop));
       await context.records.artifact(sentNotices).put(requestId, {});
     }
-    if (due) await mail.send(due.isTaken ? takenLetter(due, locale) : proofLetter(due, locale));
+    if (due) await mail.send(due.holder ? takenLetter(due, due.holder, locale) : proofLetter(due, locale));
     await context.records.artifact(wantedAddresses).remove(requestId);
   };

@@ -17,8 +17,9 @@ const muted = '#5b5d6b';
 
 export const createWriteLetter =
   ({ service: { branding, locales }, pages: { texts } }: ExtensionContext): WriteLetter =>
-  ({ to, kind, tid, clientId, locale: wanted, subject: subjectText, parts: given }, { client, tenant }) => {
-    const locale = negotiateLocale({ uiLocales: wanted, tenantLocale: tenant?.locale }, locales as readonly Locale[]);
+  ({ to, kind, tid, clientId, person, locale: wanted = '', subject: subjectText, parts: given }, { client, tenant }) => {
+    const uiLocales = `${person?.locale ?? ''} ${wanted}`;
+    const locale = negotiateLocale({ uiLocales, tenantLocale: tenant?.locale }, locales as readonly Locale[]);
     const words = wordsIn({ locale, texts: texts(locale) });
     const subject = words(subjectText).replace(/\s+/g, ' ');
     const parts = given.map((part) => ({ ...part, text: words(part.text) }));

@@ -60,17 +60,18 @@ export async function show<Name extends PageName>(
   ctx.set(headers);
   // Windows of other sites get no handle of a user's own page. Pages of a sign-in or sign-out are sent without the header, because they may be in a pop-
   // up.
-  if ((ctx.state as OwnPageState).isOwnPage) ctx.set('Cross-Origin-Opener-Policy', 'same-origin');
+  if ((ctx.state as OwnPageState).ownPageOf) ctx.set('Cross-Origin-Opener-Policy', 'same-origin');
   // A header that the host has set for its domain stays.
   if (transport !== undefined && !ctx.response.get(HSTS)) ctx.set(HSTS, transport);
   ctx.type = 'html';
   ctx.body = renderPage(view, frame);
 }
 
-/** Returns the language of a page. */
+/** Returns the language of a page. The language of the person precedes the browser's languages on the person's own pages. */
 export function localeOf(ctx: Context, host: PageHost, { tenant, uiLocales, signInPath }: Surroundings): Locale {
-  const asked = chosenLanguage(ctx, host, signInPath) ?? uiLocales;
-  const sources = { uiLocales: asked, acceptLanguage: ctx.get('accept-language'), tenantLocale: tenant?.locale };
+  const asked = chosenLanguage(ctx, host, signInPath) ?? uiLocales ?? '';
+  const own = (ctx.state as OwnPageState).ownPageOf?.locale ?? '';
+  const sources = { uiLocales: `${asked} ${own}`, acceptLanguage: ctx.get('accept-language'), tenantLocale: tenant?.locale };
   return negotiateLocale(sources, host.service.locales as readonly Locale[]);
 }
 

@@ -1,5 +1,6 @@
 /** Pages on which signed-in users see and change data of their accounts. All pages follow the same rules about the sign-in that they need. */
 import type { Context } from 'koa';
+import type { Person } from '../store/records/records.js';
 import type { ExtensionContext } from './extension-context.js';
 import type { BrowserSignIn } from './sign-in/logout-participant.js';
 import type { InternalClients, SignInAsk } from './sign-in/sign-in-request.js';
@@ -38,9 +39,9 @@ export interface OwnPage {
   returned(ctx: Context): Promise<string | undefined>;
 }
 
-/** Member of `ctx.state` that {@link OwnPage.present} sets, so that the page gets the headers of a person's own page. */
+/** Member of `ctx.state` that {@link OwnPage.present} sets: the person whose own page it is. The page gets the headers of an own page, and the language of the person. */
 export interface OwnPageState {
-  isOwnPage?: boolean;
+  ownPageOf?: Pick<Person, 'locale'>;
 }
 
 /**
@@ -94,7 +95,7 @@ export function createOwnPage(
     async present(ctx, next, mustChange = true) {
       const here = await signIns.current(ctx, id);
       if (here && !here.act && (!mustChange || (await this.mayChange(here)))) {
-        (ctx.state as OwnPageState).isOwnPage = true;
+        (ctx.state as OwnPageState).ownPageOf = here.account.person;
         return here;
       }
       await impersonation.inPerson(ctx, () => signIn(ctx, next, here));

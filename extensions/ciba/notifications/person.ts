@@ -87,7 +87,7 @@ export const createSendMail =
 
 /** Returns the mail. The mail names no person, because the owner of the mailbox may not be the person of the account. */
 function letterOf(context: ExtensionContext, { request, account, client }: Waiting, to: string): Letter {
-  const { tenant } = account;
+  const { tenant, person } = account;
   const locale = request.uiLocales?.split(' ')[0];
   const values = {
     client: client.name,
@@ -100,6 +100,7 @@ function letterOf(context: ExtensionContext, { request, account, client }: Waiti
     kind: 'ciba',
     tid: tenant.id,
     clientId: client.id,
+    person,
     ...present({ locale }),
     subject: said('subject'),
     parts: [

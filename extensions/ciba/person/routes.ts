@@ -174,7 +174,7 @@ async function signedIn(
 ): Promise<BrowserSignIn | undefined> {
   const here = await context.signIn.current(ctx, PAGE);
   if (here && !here.act) {
-    (ctx.state as OwnPageState).isOwnPage = true;
+    (ctx.state as OwnPageState).ownPageOf = here.account.person;
     return here;
   }
   if (!(await instead?.())) await ownPage.signIn(ctx, next, undefined, ask);

@@ -60,7 +60,8 @@ function createSend(context: ExtensionContext, mail: Mail): DeliveryHandler {
       return artifact(waitingRegistrations).remove(id);
     const { tenant } = await brandingOf(tid, clientId);
     if (!tenant) return;
-    const isTaken = (await directory.forTenant(tid).users.findByUserName(email)) !== undefined;
+    const holder = await directory.forTenant(tid).users.findByUserName(email);
+    const isTaken = holder !== undefined;
     // The mail contains no text of the form, because an attacker may have posted it.
     const values = { tenant: tenant.name, time: utcTime(new Date(expiresAt)) };
     const name = isTaken ? 'exists' : 'register';
@@ -76,7 +77,7 @@ function createSend(context: ExtensionContext, mail: Mail): DeliveryHandler {
       kind: isTaken ? 'account-exists' : 'registration',
       tid,
       clientId,
-      ...present({ locale: wanted }),
+      ...present({ person: holder, locale: wanted }),
       subject: text(`${name}.subject`),
       parts: [
         { part: 'text', text: text('greeting') },

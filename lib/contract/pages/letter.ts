@@ -1,7 +1,7 @@
 /** A mail of an extension: its content. The extension with the pages draws it. */
 
 import type { Locale } from '../../display/locales.js';
-import type { Client, Tenant } from '../../store/records/records.js';
+import type { Client, Person, Tenant } from '../../store/records/records.js';
 import type { Text } from './view.js';
 
 /** A mail, ready to be sent. The mail loads nothing from other hosts. */
@@ -42,7 +42,12 @@ export interface Letter {
   readonly kind: string;
   readonly tid: string;
   readonly clientId?: string;
-  /** A language tag. @default the tenant's, then the first of the option `locales` */
+  /**
+   * The person that the letter is for. If the person has a language of the option `locales`, the letter is in this language. Leave `person` out only if the
+   * recipient may not be a person of the directory.
+   */
+  readonly person?: Pick<Person, 'locale'>;
+  /** A language tag, for a person without a language. @default the tenant's, then the first of the option `locales` */
   readonly locale?: string;
   readonly subject: Text;
   readonly parts: readonly LetterPart[];

@@ -28,6 +28,7 @@ export interface OpenedInvitation {
   readonly clientId?: string;
   /** The client of the invitation, as events name it. */
   readonly eventMetadata?: EventMetadata;
+  /** Languages of the pages, as in `ui_locales`: the person's, then the invitation's. */
   readonly locale?: string;
   readonly expiresAt: Date;
   /**
@@ -64,7 +65,8 @@ export function createOpening({ context, tenants, means }: Parts) {
     const tenant = invitation && (await tenants.get(invitation.tid));
     if (!tenant || !hasUser(person) || missingReference(invitation, person) !== undefined) return undefined;
     const { user } = person;
-    const { clientId, locale } = invitation;
+    const { clientId } = invitation;
+    const locale = [person.locale, invitation.locale].filter((tag) => tag !== undefined).join(' ') || undefined;
     const eventMetadata = metadataOf(invitation);
     const hasPassword = tenant.signIn?.methods?.includes(PASSWORD) ?? true;
     return {

@@ -7,7 +7,7 @@
 
 import { IdpError } from '../../errors.js';
 import { present } from '../../present.js';
-import type { EmailProof, PersonWithUser, Tenant, Voucher } from '../../store/records/records.js';
+import type { EmailProof, Person, PersonWithUser, Tenant, Voucher } from '../../store/records/records.js';
 import { isSameAddress } from '../../text/compared.js';
 import { isEmailAddress } from '../../text/email-address.js';
 import { email } from '../../text/schemas.js';
@@ -45,7 +45,8 @@ export interface EmailProofRequest {
 
 /** A proof whose link must be mailed now. */
 export interface DueEmailProof extends DueLink {
-  readonly isTaken: boolean;
+  /** The person whose user has the address as user name, so that the address cannot be proven. Absent for a free address. */
+  readonly holder?: Person;
   /** The mail to the former address, with the mailed link that stops the change. Absent if no other address was proven. */
   readonly stop?: Pick<DueLink, 'to' | 'url'>;
 }
@@ -147,10 +148,10 @@ async function begin(parts: Parts, userId: string, request: EmailProofRequest): 
   const state = await stateOf(parts, ref, proof, { ...account, person });
   if (state !== 'pending' && state !== 'taken') return undefined;
   const { address: to, expiresAt, former } = proof;
+  const holder = state === 'taken' ? await holderOf(parts, person, to) : undefined;
   return {
     ...{ to, url: parts.urlOf(links.tokenOf(ref)), expiresAt, person, tenant: account.tenant },
-    isTaken: state === 'taken',
-    ...present({ clientId }),
+    ...present({ clientId, holder }),
     ...(askedWith && former !== undefined && { stop: { to: former, url: parts.stopUrlOf(stopLinks.tokenOf(ref)) } }),
   };
 }
@@ -211,14 +212,14 @@ async function stateOf(parts: Parts, ref: LinkRef, proof: EmailProof, account: A
   // A user who cannot sign in now may be able to later, unless the sign-in that requested the change was revoked.
   const isLive = state === 'pending' || state === 'unavailable';
   if (isLive && askedWith && !(await parts.credentials.holds(account, askedWith))) return 'stopped';
-  return state === 'pending' && (await isTaken(parts, account.person, proof.address)) ? 'taken' : state;
+  return state === 'pending' && (await holderOf(parts, account.person, proof.address)) ? 'taken' : state;
 }
 
-/** Returns whether another user has the name that this user would get. */
-async function isTaken({ context }: Parts, person: PersonWithUser, address: string): Promise<boolean> {
-  if (!isUserName(person) || isSameAddress(address, person.email)) return false;
+/** Returns the person of another user who has the name that this user would get; undefined for a free name. */
+async function holderOf({ context }: Parts, person: PersonWithUser, address: string): Promise<Person | undefined> {
+  if (!isUserName(person) || isSameAddress(address, person.email)) return undefined;
   const [holder] = await context.collections.persons.find({ byUserName: [person.tid, userNameKey(address)] });
-  return holder !== undefined && holder.id !== person.id;
+  return holder?.id === person.id ? undefined : holder;
 }
 
 /** Returns whether the person signs in by the address of the record. */
