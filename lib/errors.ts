@@ -127,6 +127,11 @@ export const errorTable = {
   },
   already_linked: { status: 409, description: 'The user is already linked to a parent. End that link first.' },
   not_linked: { status: 409, description: 'The user is not linked to this parent. Read the links of the user, and name the link to end.' },
+  self_service_refused: {
+    status: 403,
+    description:
+      'The tenant does not let its users change this themselves. Ask its administrator for the change, or to add it to `selfService` of the tenant.',
+  },
   undecipherable: {
     status: 500,
     description: 'An encrypted value cannot be decrypted. Put its secret back into `keys.encryption`, unless the value was altered.',

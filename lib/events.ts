@@ -45,6 +45,8 @@ export interface EventMap {
   UserPasswordChanged: { readonly AggregateId: string };
   /** The e-mail address of the user's person was changed. The new address may be unverified. */
   UserEmailChanged: { readonly AggregateId: string };
+  /** The user changed their own person. `Parts` are entries of `selfService` of the tenant, such as `name`. */
+  UserProfileChanged: { readonly AggregateId: string; readonly Parts: readonly string[] };
   /** The user proved their e-mail address by a mailed link. */
   UserEmailVerified: { readonly AggregateId: string };
   /** An administrator ended one session of the user. */
@@ -193,6 +195,7 @@ export const eventNames = [
   'UserPasswordChanged',
   'UserEmailChanged',
   'UserEmailVerified',
+  'UserProfileChanged',
   'SessionEnded',
   'TenantCreated',
   'TenantUpdated',

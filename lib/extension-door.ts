@@ -153,6 +153,7 @@ export type {
 export { answerProblem, type InputProblem, problemsOf, writeJudged } from './directory/input.js';
 export { knownPart } from './directory/lists/known-part.js';
 export { type LeftOutItem, readablePage } from './directory/lists/readable-page.js';
+export { type OwnChanges, selfServiceOf } from './directory/persons/self-service.js';
 export { recordForms } from './directory/record-forms.js';
 export { instant, oneOf, strict } from './directory/schema-parts.js';
 export { mayLinkAccounts } from './directory/tenants/sign-in-policy.js';
@@ -181,6 +182,7 @@ export { redirectByGet } from './http/requests/posted-form.js';
 export { mismatchIn } from './logger.js';
 export { present } from './present.js';
 export { isAdminScope } from './store/records/admin-scopes.js';
+export type { SelfServicePart } from './store/records/organisations.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
 export { leftOutIn } from './store/records/left-out.js';
 export type {

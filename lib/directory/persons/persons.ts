@@ -1,14 +1,14 @@
 /**
  * Persons and their users. Both are in one document: a person has at most one user.
  *
- * `user-record` holds the user within the person, `users` the service for users. National ids are encrypted, with a keyed hash for
+ * `user-record` holds the user within the person, `users` the service for users. `self-service` decides what users change in their own person. National ids are encrypted, with a keyed hash for
  * look-ups. `removal/person-removal` erases a person, and leaves a remainder until its last events are dispatched.
  */
 import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
 import { personDefaults, personMembers } from '../../store/records/persons.js';
-import type { Person, UserInvitation } from '../../store/records/records.js';
+import type { PendingEvent, Person, UserInvitation } from '../../store/records/records.js';
 import { isName, type NamedPerson, shownName } from '../../text/person-name.js';
 import { inputSchema } from '../../text/schemas.js';
 import { checkAttributes } from '../attributes.js';
@@ -27,6 +27,7 @@ import { withChangedEmail } from './email-addresses.js';
 import type { PersonExport } from './person-export.js';
 import { createPersonList, type PersonQuery } from './person-lists.js';
 import { createPersonRows, type PersonRows } from './person-rows.js';
+import { changedParts, checkOwnChanges, type OwnChanges } from './self-service.js';
 import { holdUserId } from './user-ids.js';
 import { type JudgeChild, newUser, userInput } from './user-record.js';
 
@@ -73,6 +74,12 @@ export interface Persons {
    * @throws IdpError `not_found`, `invalid_record`, `conflict`.
    */
   update(id: string, patch: PersonPatch, check?: CheckCurrent<Person>): Promise<Person>;
+  /**
+   * Changes the person of a user for that user. Attribute the change to the user, by `directory.as`. The event `UserProfileChanged` causes a mail to the
+   * user.
+   * @throws IdpError `self_service_refused` if the tenant does not allow the change; `not_found`, `invalid_record`.
+   */
+  updateOwn(id: string, changes: OwnChanges, check?: CheckCurrent<Person>): Promise<Person>;
   /** Returns all stored data of the person, for that person to read. @throws IdpError `not_found`, `undecipherable`. */
   export(id: string): Promise<PersonExport>;
   /**
@@ -135,6 +142,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
     },
     create: (input, by) => create(scope, input, by),
     update: (id, patch, check) => update(scope, id, patch, check),
+    updateOwn: (id, changes, check) => updateOwn(scope, id, changes, check),
     export: (id) => parts.exportOf(tid, id),
     remove: (id, judge) => parts.erase(tid, id, judge),
   };
@@ -211,7 +219,14 @@ function undoCreation({ context, tid }: Scope, person: Pick<Person, 'id' | 'crea
   return context.collections.persons.retire(id, [erased], (row) => row.tid === tid && row.user?.id === userId && isOwn(row));
 }
 
-async function update(scope: Scope, id: string, patch: PersonPatch, check: CheckCurrent<Person> | undefined): Promise<Person> {
+/** @param more returns events in addition to `PersonUpdated` */
+async function update(
+  scope: Scope,
+  id: string,
+  patch: PersonPatch,
+  check: CheckCurrent<Person> | undefined,
+  more: (before: Person, next: Person) => readonly PendingEvent[] = () => [],
+): Promise<Person> {
   const { context, nationalIds, rows, tid } = scope;
   const { now } = context;
   checkInput(personPatch, patch);
@@ -234,6 +249,20 @@ async function update(scope: Scope, id: string, patch: PersonPatch, check: Check
     const next = withChangedEmail(now, row, patched(now, row, members), vouchedBy);
     const [last] = removed.filter((name) => row[name] !== undefined);
     if (last !== undefined) checkNamed(next, `/${last}`);
-    return changed(row, next, pendingEvent(now, 'PersonUpdated', tid, { AggregateId: id }));
+    return changed(row, next, pendingEvent(now, 'PersonUpdated', tid, { AggregateId: id }), ...more(row, next));
   });
+}
+
+async function updateOwn(
+  scope: Scope,
+  id: string,
+  changes: OwnChanges,
+  check: CheckCurrent<Person> | undefined,
+): Promise<Person> {
+  const { tid } = scope;
+  checkOwnChanges(changes, await scope.tenants.require(tid));
+  const { now } = scope.context;
+  return update(scope, id, changes, check, (before, next) =>
+    next.user ? [pendingEvent(now, 'UserProfileChanged', tid, { AggregateId: next.user.id, Parts: changedParts(before, next) })] : [],
+  );
 }

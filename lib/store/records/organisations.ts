@@ -14,6 +14,10 @@ const signIn = inputSchema({
   accountLinks: Type.Optional(Type.Boolean()),
 });
 
+/** Parts of their own person that users may change, as a tenant allows. `name` is the given name and the surname. */
+export const selfServiceParts = ['name', 'phone', 'locale'] as const;
+export type SelfServicePart = (typeof selfServiceParts)[number];
+
 /** Members of a tenant that callers write. */
 export const tenantMembers = {
   name: line(),
@@ -22,6 +26,8 @@ export const tenantMembers = {
   branding: Type.Optional(branding),
   /** A language tag of the pages' languages. */
   locale: Type.Optional(languageTag()),
+  /** Parts of their own person that users may change. @default name and locale */
+  selfService: Type.Optional(Type.Array(oneOf(...selfServiceParts), { uniqueItems: true })),
 };
 export const tenant = Type.Object({
   ...named,
