@@ -105,6 +105,7 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
         ...part,
         label: words(part.label),
         ...optional({ hint: part.hint, problem: part.problem }, words),
+        ...(part.kind === 'select' && { options: part.options.map((option) => ({ ...option, title: words(option.title) })) }),
       };
     case 'check':
       return { ...part, label: words(part.label) };

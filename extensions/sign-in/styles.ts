@@ -129,7 +129,7 @@ h1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -0.
 
 label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
 .hint { margin: -0.25rem 0 0.5rem; color: var(--muted); font-size: 0.9375rem; text-wrap: pretty; }
-.field input {
+.field :is(input, select) {
   display: block;
   width: 100%;
   min-height: 3rem;
@@ -142,10 +142,18 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
   font-size: 1rem;
   appearance: none;
 }
-.field input:hover { border-color: var(--ink); }
-.field input:focus-visible { border-color: var(--link); outline: 2px solid var(--link); outline-offset: -1px; }
-.field input[aria-invalid] { border-color: var(--danger); }
-.field input[aria-invalid]:focus-visible { outline-color: var(--danger); }
+.field select {
+  padding-inline-end: 2.5rem;
+  background-image: linear-gradient(45deg, transparent 50%, var(--muted) 50%), linear-gradient(135deg, var(--muted) 50%, transparent 50%);
+  background-position: right 1.25rem center, right 0.9375rem center;
+  background-size: 0.3125rem 0.3125rem;
+  background-repeat: no-repeat;
+  text-overflow: ellipsis;
+}
+.field :is(input, select):hover { border-color: var(--ink); }
+.field :is(input, select):focus-visible { border-color: var(--link); outline: 2px solid var(--link); outline-offset: -1px; }
+.field :is(input, select)[aria-invalid] { border-color: var(--danger); }
+.field :is(input, select)[aria-invalid]:focus-visible { outline-color: var(--danger); }
 .secret { position: relative; }
 .secret input { padding-inline-end: 3.25rem; }
 .secret input::-ms-reveal { display: none; }

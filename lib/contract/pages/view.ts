@@ -69,6 +69,14 @@ export type ViewPart<Words = Text> =
       readonly autocomplete?: string;
       readonly value?: string;
     })
+  /** A labelled list from which the user selects one entry. `lang` is the language of the entry's title, if the page has another language. */
+  | (FieldPart<Words> & {
+      readonly kind: 'select';
+      /** @default off */
+      readonly autocomplete?: string;
+      readonly value: string;
+      readonly options: readonly { readonly value: string; readonly title: Words; readonly lang?: string }[];
+    })
   /** A labelled input for a password, in a view with a `form`. */
   | (FieldPart<Words> & {
       readonly kind: 'password';

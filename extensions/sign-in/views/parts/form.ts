@@ -48,21 +48,49 @@ const userNameInput = ({ value, name }: Extract<UserName, { value: string }>): H
   html`<input class="off-screen" type="text"${name !== undefined && html` name="${name}"`} value="${value}" autocomplete="username" readonly tabindex="-1" aria-hidden="true">
 `;
 
+/** Returns the attributes by which screen readers read the hint and the problem with their field. */
+function describedBy({ name, hint, problem }: Pick<CommonField, 'name' | 'hint' | 'problem'>): Html {
+  const described = [hint !== undefined && `${name}-hint`, problem !== undefined && `${name}-problem`].filter(Boolean).join(' ');
+  return html`${problem !== undefined && html` aria-invalid="true"`}${described !== '' && html` aria-describedby="${described}"`}`;
+}
+const hintOf = (name: string, hint: string | undefined): Html | false =>
+  hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`;
+const problemOf = (name: string, problem: string | undefined): Html | false =>
+  problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`;
+
 /** Returns a labelled input with its problem. The input of a user name comes before a password. Scripts add a button that shows the password. */
 export function field(of: Field, { text }: PageContext): Html {
   const { name, label, hint, type, autocomplete, problem, isOptional = false, autofocus, attributes } = of;
   const value = of.type === 'text' ? of.value : undefined;
-  const described = [hint !== undefined && `${name}-hint`, problem !== undefined && `${name}-problem`].filter(Boolean).join(' ');
   const input = html`<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${!isOptional && html` required`}${
     value !== undefined && html` value="${value}"`
-  }${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true"`}${
-    described !== '' && html` aria-describedby="${described}"`
-  }${attributes}>`;
+  }${autofocus && html` autofocus`}${describedBy(of)}${attributes}>`;
   return html`${of.type === 'password' && 'value' in of.userName && userNameInput(of.userName)}<div class="field">
 <label for="${name}">${label}</label>
-${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+${hintOf(name, hint)}
 ${type === 'password' ? html`<div class="secret">${input}${revealButton(name, text('password.reveal'))}</div>` : input}
-${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
+${problemOf(name, problem)}
+</div>`;
+}
+
+type Select = CommonField & {
+  readonly autocomplete: string;
+  readonly value: string;
+  readonly options: readonly { readonly value: string; readonly title: string; readonly lang?: string }[];
+};
+
+/** Returns a labelled list from which the user selects one entry, with its problem. */
+export function selectField(of: Select): Html {
+  const { name, label, hint, autocomplete, value: selected, options, problem, autofocus } = of;
+  const entries = options.map(
+    ({ value, title, lang }) =>
+      html`<option value="${value}"${lang !== undefined && html` lang="${lang}"`}${value === selected && html` selected`}>${title}</option>`,
+  );
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+${hintOf(name, hint)}
+<select id="${name}" name="${name}" autocomplete="${autocomplete}"${autofocus && html` autofocus`}${describedBy(of)}>${entries}</select>
+${problemOf(name, problem)}
 </div>`;
 }
 

@@ -2,7 +2,7 @@
 import { type Html, html, present } from '../../../../lib/extension-door.js';
 import { allParts } from '../../extension-view.js';
 import type { PageView, PartModel } from '../../view-models.js';
-import { cancelButton, field, item, person, problemList, problemSummary } from './form.js';
+import { cancelButton, field, item, person, problemList, problemSummary, selectField } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
 import { chevronIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
@@ -57,6 +57,10 @@ function renderField(part: FieldModel, { focused, all }: Place, context: PageCon
     const above = all.slice(0, all.indexOf(part)).find((other) => other.kind === 'password' && other.userName === userName);
     const named = typeof userName === 'string' ? { value: userName } : userName;
     return field({ ...common, type: 'password', autocomplete, userName: above ? { field: above.name } : named }, context);
+  }
+  if (part.kind === 'select') {
+    const { autocomplete = 'off', value, options } = part;
+    return selectField({ ...common, autocomplete, value, options });
   }
   const { kind = 'text', value, autocomplete = kind === 'code' ? 'one-time-code' : 'off' } = part;
   return field({ ...common, type: 'text', autocomplete, value, attributes: attributes[kind] }, context);
