@@ -10,15 +10,15 @@ import {
   createOwnPage,
   type Extension,
   type ExtensionContext,
-  redirectByGet,
   type ViewPart,
 } from '../../lib/extension-door.js';
-import type { Section } from './section.js';
+import { profile } from './profile.js';
+import { addReturn, type Section } from './section.js';
 import { sessions } from './sessions.js';
 import { texts } from './texts/index.js';
 
 /** Sections of this extension. */
-const sections: readonly Section[] = [sessions];
+const sections: readonly Section[] = [profile, sessions];
 
 const pathOf = ({ service: { own } }: Pick<ExtensionContext, 'service'>): string => `${own}/account`;
 const pageOf = (context: ExtensionContext) => createOwnPage(context, 'account:page', pathOf(context));
@@ -42,7 +42,6 @@ export const account = (): Extension => ({
   routes(router, context) {
     for (const { routes } of sections) routes(router, context);
     const {
-      service: { url },
       pages: { view },
     } = context;
     const path = pathOf(context);
@@ -60,18 +59,7 @@ export const account = (): Extension => ({
       });
     });
 
-    router.get(`${path}/return`, async (ctx: Context) => {
-      const next = await page.returned(ctx);
-      if (next !== undefined) return redirectByGet(ctx, url(next));
-      await view(ctx, {
-        title: 'account.title',
-        status: 403,
-        parts: [
-          { part: 'text', text: 'account.signedOut' },
-          { part: 'link', text: 'account.again', href: url(path) },
-        ],
-      });
-    });
+    addReturn(router, context, page, path, 'account.title');
   },
 });
 

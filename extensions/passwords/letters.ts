@@ -98,15 +98,24 @@ export const takenLetter = (due: DueLink, holder: Pick<Person, 'locale'>, locale
     { part: 'note', text: 'passwords.mail.ignore' },
   ]);
 
+/** A change to an account, or an event that the service detected. */
+interface NotedChange {
+  /** Name of the texts of the mail. */
+  readonly name: string;
+  readonly time: Date;
+  readonly to: string;
+  /** Names of the changed parts, for the texts that have a place for them. */
+  readonly parts?: InLanguage;
+  /** @default 'notYou' */
+  readonly note?: 'notYou' | 'seen';
+}
+
 /** Returns the mail that notifies a user of a change to the account, or of an event that the service detected. */
 export const noticeLetter = (
-  name: string,
-  time: Date,
-  to: string,
+  { name, time, to, parts = { inLanguage: () => '' }, note = 'notYou' }: NotedChange,
   { person, tenant }: Pick<Account, 'person' | 'tenant'>,
-  note: 'notYou' | 'seen' = 'notYou',
 ): Letter =>
   letter({ to, kind: 'account-changed', tenant, person }, name, time, (values) => [
-    { part: 'text', text: said(`${name}.text`, values) },
+    { part: 'text', text: said(`${name}.text`, { ...values, parts }) },
     { part: 'note', text: said(note, values) },
   ]);

@@ -2,7 +2,16 @@
  * Mails that notify users of changes to their account. A listener enqueues each event. The delivery looks up the person, the address, and whether the user
  * can sign in.
  */
-import type { Account, DeliveryHandler, EventName, ExtensionContext, IdpEvent, Mail } from '../../lib/extension-door.js';
+import {
+  type Account,
+  type DeliveryHandler,
+  type EventName,
+  type ExtensionContext,
+  type IdpEvent,
+  type InLanguage,
+  type Mail,
+  present,
+} from '../../lib/extension-door.js';
 import { noticeLetter, proofLetter } from './letters.js';
 import { type DueNotice, NOTICE, sentNotices } from './records.js';
 
@@ -20,6 +29,7 @@ interface Notice {
 const notices: Readonly<Record<string, Notice>> = {
   UserPasswordChanged: { name: 'password' },
   UserEmailChanged: { name: 'address' },
+  UserProfileChanged: { name: 'profile' },
   FactorAdded: { name: 'factorAdded' },
   FactorRemoved: { name: 'factorRemoved' },
   FactorCodesGuessed: { name: 'codesGuessed', note: 'seen' },
@@ -42,12 +52,22 @@ export function listenForChanges({ directory, work: { deliver } }: ExtensionCont
       // A seed creates accounts, so its events are no changes to their users.
       if (event.actor === 'seed') return;
       for (const oid of usersOf(event.data as never)) {
-        const due: DueNotice = { event: event.id, type, oid, time: event.time };
+        const { Parts: parts } = event.data as EventData;
+        const due: DueNotice = { event: event.id, type, oid, time: event.time, ...(Array.isArray(parts) && { parts }) };
         (await deliver(NOTICE, { ...due })).release();
       }
     });
   }
 }
+
+/** Returns the names of the changed parts of a profile. A part without a name is named in general, because an extension may have added the part. */
+const partsIn = ({ parts = [] }: DueNotice, { pages: { texts } }: ExtensionContext): InLanguage => ({
+  inLanguage(locale) {
+    const words = texts(locale);
+    const names = new Set(parts.map((part) => words[`passwords.mail.profile.${part}`] ?? words['passwords.mail.profile.other'] ?? part));
+    return new Intl.ListFormat(locale).format(names);
+  },
+});
 
 /** @param mail absent: the delivery notifies nobody, and removes former addresses */
 export function createSendNotice(context: ExtensionContext, mail: Mail | undefined): DeliveryHandler {
@@ -67,7 +87,8 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     const { person } = account;
     const { formerEmails = [] } = person.user;
     for (const address of formerEmails)
-      if (mail) await once(`${event} ${address}`, () => mail.send(noticeLetter('address', new Date(time), address, account)));
+      if (mail)
+        await once(`${event} ${address}`, () => mail.send(noticeLetter({ name: 'address', time: new Date(time), to: address }, account)));
     await directory.emailProofs.told(oid, formerEmails);
     if (!mail || person.email === undefined || directory.accounts.provenEmailOf(person) === person.email) return;
     const due = await directory.emailProofs.begin(oid, { requestId: event });
@@ -83,6 +104,7 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     const to = directory.accounts.emailOf(account.person);
     const notice = notices[due.type];
     if (!mail || to === undefined || !notice) return;
-    await once(`${due.event} ${due.oid}`, () => mail.send(noticeLetter(notice.name, new Date(due.time), to, account, notice.note)));
+    const about = { name: notice.name, time: new Date(due.time), to, parts: partsIn(due, context), ...present({ note: notice.note }) };
+    await once(`${due.event} ${due.oid}`, () => mail.send(noticeLetter(about, account)));
   };
 }

@@ -65,4 +65,6 @@ export interface DueNotice {
   readonly oid: string;
   /** Time of the event, ISO 8601. */
   readonly time: string;
+  /** Parts of the person that the user changed, as in `selfService` of a tenant. */
+  readonly parts?: readonly string[];
 }

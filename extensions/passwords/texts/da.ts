@@ -133,6 +133,12 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.mail.password.text': 'Adgangskoden til din konto hos {tenant} er ændret.',
   'passwords.mail.address.subject': 'Din e-mailadresse er ændret',
   'passwords.mail.address.text': 'E-mailadressen for din konto hos {tenant} er ændret. Dette var adressen før.',
+  'passwords.mail.profile.subject': 'Din profil er ændret',
+  'passwords.mail.profile.text': 'I din profil hos {tenant} er dette ændret: {parts}.',
+  'passwords.mail.profile.name': 'navn',
+  'passwords.mail.profile.phone': 'telefonnummer',
+  'passwords.mail.profile.locale': 'sprog',
+  'passwords.mail.profile.other': 'andre oplysninger',
   'passwords.mail.factorAdded.subject': 'En loginfaktor er tilføjet',
   'passwords.mail.factorAdded.text':
     'Din konto hos {tenant} har fået én måde mere at bevise et login på: en app, en adgangsnøgle eller gendannelseskoder.',

@@ -136,6 +136,12 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.mail.password.text': 'Das Passwort Ihres Kontos bei {tenant} wurde geändert.',
   'passwords.mail.address.subject': 'Ihre E-Mail-Adresse wurde geändert',
   'passwords.mail.address.text': 'Die E-Mail-Adresse Ihres Kontos bei {tenant} wurde geändert. Diese hier war bisher die Adresse.',
+  'passwords.mail.profile.subject': 'Ihr Profil wurde geändert',
+  'passwords.mail.profile.text': 'In Ihrem Profil bei {tenant} wurde geändert: {parts}.',
+  'passwords.mail.profile.name': 'Name',
+  'passwords.mail.profile.phone': 'Telefonnummer',
+  'passwords.mail.profile.locale': 'Sprache',
+  'passwords.mail.profile.other': 'weitere Angaben',
   'passwords.mail.factorAdded.subject': 'Ein Anmeldefaktor wurde hinzugefügt',
   'passwords.mail.factorAdded.text':
     'Ihr Konto bei {tenant} hat einen Weg mehr, eine Anmeldung zu beweisen: eine App, einen Passkey oder Wiederherstellungscodes.',

@@ -130,6 +130,12 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.mail.password.text': 'Tilisi salasana vaihdettiin, {tenant}.',
   'passwords.mail.address.subject': 'Sähköpostiosoitteesi vaihdettiin',
   'passwords.mail.address.text': 'Tilisi sähköpostiosoite vaihdettiin, {tenant}. Tämä oli osoite aiemmin.',
+  'passwords.mail.profile.subject': 'Profiiliasi muutettiin',
+  'passwords.mail.profile.text': 'Profiilissasi muutettiin nämä ({tenant}): {parts}.',
+  'passwords.mail.profile.name': 'nimi',
+  'passwords.mail.profile.phone': 'puhelinnumero',
+  'passwords.mail.profile.locale': 'kieli',
+  'passwords.mail.profile.other': 'muita tietoja',
   'passwords.mail.factorAdded.subject': 'Kirjautumistapa lisättiin',
   'passwords.mail.factorAdded.text':
     'Tililläsi on yksi tapa lisää todistaa kirjautuminen, {tenant}: sovellus, pääsyavain tai palautuskoodit.',

@@ -133,6 +133,12 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.mail.password.text': 'Passordet til kontoen din hos {tenant} er endret.',
   'passwords.mail.address.subject': 'E-postadressen din er endret',
   'passwords.mail.address.text': 'E-postadressen til kontoen din hos {tenant} er endret. Denne var adressen før.',
+  'passwords.mail.profile.subject': 'Profilen din er endret',
+  'passwords.mail.profile.text': 'I profilen din hos {tenant} er dette endret: {parts}.',
+  'passwords.mail.profile.name': 'navn',
+  'passwords.mail.profile.phone': 'telefonnummer',
+  'passwords.mail.profile.locale': 'språk',
+  'passwords.mail.profile.other': 'andre opplysninger',
   'passwords.mail.factorAdded.subject': 'En innloggingsfaktor er lagt til',
   'passwords.mail.factorAdded.text':
     'Kontoen din hos {tenant} har fått én måte til å bevise en innlogging på: en app, en passnøkkel eller gjenopprettingskoder.',

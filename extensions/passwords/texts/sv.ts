@@ -132,6 +132,12 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.mail.password.text': 'Lösenordet för ditt konto hos {tenant} har ändrats.',
   'passwords.mail.address.subject': 'Din e-postadress har ändrats',
   'passwords.mail.address.text': 'E-postadressen för ditt konto hos {tenant} har ändrats. Det här var adressen tidigare.',
+  'passwords.mail.profile.subject': 'Din profil har ändrats',
+  'passwords.mail.profile.text': 'I din profil hos {tenant} har detta ändrats: {parts}.',
+  'passwords.mail.profile.name': 'namn',
+  'passwords.mail.profile.phone': 'telefonnummer',
+  'passwords.mail.profile.locale': 'språk',
+  'passwords.mail.profile.other': 'andra uppgifter',
   'passwords.mail.factorAdded.subject': 'En inloggningsfaktor har lagts till',
   'passwords.mail.factorAdded.text':
     'Ditt konto hos {tenant} har ett sätt till att bevisa en inloggning: en app, en passnyckel eller återställningskoder.',

@@ -253,12 +253,7 @@ async function update(
   });
 }
 
-async function updateOwn(
-  scope: Scope,
-  id: string,
-  changes: OwnChanges,
-  check: CheckCurrent<Person> | undefined,
-): Promise<Person> {
+async function updateOwn(scope: Scope, id: string, changes: OwnChanges, check: CheckCurrent<Person> | undefined): Promise<Person> {
   const { tid } = scope;
   checkOwnChanges(changes, await scope.tenants.require(tid));
   const { now } = scope.context;

@@ -1,0 +1,287 @@
+/** Section “Profile” of the account page: the name, the phone number and the language of the person, as far as the tenant lets its users change them. */
+import { createHash } from 'node:crypto';
+import type { Context } from 'koa';
+import {
+  attributionOf,
+  type BrowserSignIn,
+  createOwnPage,
+  type ExtensionContext,
+  type ExtensionRouter,
+  formField,
+  IdpError,
+  isName,
+  type OwnChanges,
+  type OwnPage,
+  type OwnPageState,
+  type Person,
+  problemsOf,
+  recordForms,
+  type SelfServicePart,
+  selfServiceOf,
+  type Text,
+  typedField,
+  type ViewPart,
+} from '../../lib/extension-door.js';
+import { addReturn, type Section } from './section.js';
+
+const pathOf = ({ service: { own } }: Pick<ExtensionContext, 'service'>): string => `${own}/account/profile`;
+const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'account:profile', pathOf(context), 'credentialChange');
+
+/** Members of the person on the page. */
+type Field = keyof OwnChanges;
+/** Fields of each part, in the order of the page. */
+const fieldsOfPart: Readonly<Record<SelfServicePart, readonly Field[]>> = {
+  name: ['givenName', 'familyName'],
+  phone: ['phoneNumber'],
+  locale: ['locale'],
+};
+const parts = Object.keys(fieldsOfPart) as readonly SelfServicePart[];
+
+/** Values of fields. An empty text is no value. */
+type Values = Partial<Record<Field, string>>;
+type Problems = Partial<Record<Field, Text>>;
+
+/** A browser whose sign-in may change the profile. The person is read from the store, because the sign-in may have a cached person. */
+interface Visit {
+  readonly here: BrowserSignIn;
+  readonly person: Person;
+  /** Fields that the tenant lets the user change. */
+  readonly fields: readonly Field[];
+}
+
+/** State of the form after a refused change. */
+interface Refused {
+  readonly typed: Values;
+  readonly status: number;
+  /** Problem of the whole form. */
+  readonly problem?: Text;
+  readonly problems?: Problems;
+}
+
+const subjectOf = ({ here }: Visit): string => `profile ${here.oid}`;
+
+/** Returns a digest of the fields as the user sees them, so that a form does not overwrite what the user has not seen. */
+const seenOf = (person: Person, fields: readonly Field[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify(fields.map((field) => [field, person[field] ?? ''])))
+    .digest('base64url');
+
+/** Signals that the person was changed after the form was shown. */
+const changedMeanwhile = new Error('the person changed');
+
+/** Returns the name of a language in the language itself, or the tag of a language without a name. */
+function languageName(tag: string): string {
+  try {
+    const name = new Intl.DisplayNames([tag], { type: 'language' }).of(tag) ?? tag;
+    return name.replace(/^./u, (first) => first.toLocaleUpperCase(tag));
+  } catch {
+    // A stored tag may be older than the rule for tags.
+    return tag;
+  }
+}
+
+const typedOf = (ctx: Context, fields: readonly Field[]): Values =>
+  Object.fromEntries(
+    fields.map((field) => [field, typedField(ctx, field, field === 'phoneNumber' || field === 'locale' ? 'line' : 'personName')]),
+  );
+
+/** Returns the problems of the fields that the user changed. */
+function problemsIn(typed: Values, person: Person, languages: readonly string[]): Problems {
+  const { givenName = '', familyName = '', phoneNumber = '', locale = '' } = typed;
+  const isChanged = (field: Field): boolean => typed[field] !== undefined && typed[field] !== (person[field] ?? '');
+  const isNameless = typed.givenName !== undefined && !isName(givenName) && !isName(familyName);
+  const isRefused = (field: 'givenName' | 'familyName' | 'phoneNumber', value: string): boolean =>
+    isChanged(field) && value !== '' && problemsOf(recordForms.person[field], value).length > 0;
+  const isNoNumber = isChanged('phoneNumber') && phoneNumber !== '' && !/^\+?(?:[ ()./-]*\d){3,}[ ()./-]*$/.test(phoneNumber);
+  return {
+    ...(isNameless && (isName(person.givenName) || isName(person.familyName)) && { givenName: 'account.profile.nameless' }),
+    ...(isRefused('givenName', givenName) && { givenName: 'account.profile.tooLong' }),
+    ...(isRefused('familyName', familyName) && { familyName: 'account.profile.tooLong' }),
+    ...((isNoNumber || isRefused('phoneNumber', phoneNumber)) && { phoneNumber: 'account.profile.phoneProblem' }),
+    ...(isChanged('locale') && !['', ...languages].includes(locale) && { locale: 'account.profile.languageProblem' }),
+  };
+}
+
+/** Returns the changes that the user made. */
+const changesOf = (typed: Values, person: Person): OwnChanges =>
+  Object.fromEntries(
+    Object.entries(typed).flatMap(([field, value]) => {
+      const before = person[field as Field] ?? '';
+      return value === before ? [] : [[field, value === '' ? null : value]];
+    }),
+  );
+
+/** Returns the form after another change, with the typed values and what is stored now beside the fields that differ. */
+const overtaken = (typed: Values, person: Person, fields: readonly Field[]): Refused => ({
+  typed,
+  status: 409,
+  problem: 'account.profile.changedMeanwhile',
+  problems: Object.fromEntries(
+    fields.flatMap((field) => {
+      const stored = person[field] ?? '';
+      if (typed[field] === stored) return [];
+      const value = field === 'locale' && stored !== '' ? languageName(stored) : stored;
+      return [[field, stored === '' ? 'account.profile.nowEmpty' : { key: 'account.profile.now', values: { value } }]];
+    }),
+  ),
+});
+
+class ProfilePage {
+  readonly #context: ExtensionContext;
+  readonly #page: OwnPage;
+  readonly #path: string;
+
+  constructor(context: ExtensionContext) {
+    this.#context = context;
+    this.#page = pageOf(context);
+    this.#path = pathOf(context);
+  }
+
+  routes(router: ExtensionRouter): void {
+    addReturn(router, this.#context, this.#page, this.#path, 'account.profile.title');
+    router.get(this.#path, async (ctx) => {
+      const visit = await this.#visit(ctx);
+      if (visit) await this.#show(ctx, visit);
+    });
+    router.postForm<Visit>(this.#path, {
+      open: (ctx) => this.#visit(ctx),
+      subject: subjectOf,
+      // The values may come from a page of another site, so they are not shown.
+      again: (ctx, visit) => this.#show(ctx, visit, { typed: {}, status: 403, problem: 'account.profile.foreign' }),
+      take: (ctx, visit) => this.#take(ctx, visit),
+    });
+  }
+
+  /** Returns the sign-in of the browser with its person. Undefined after another page was shown. */
+  async #visit(ctx: Context): Promise<Visit | undefined> {
+    const here = await this.#page.present(ctx, this.#path);
+    return here && this.#visitOf(here);
+  }
+
+  async #visitOf(here: BrowserSignIn): Promise<Visit> {
+    const { tenant, person } = here.account;
+    const allowed = selfServiceOf(tenant);
+    return {
+      here,
+      person: await this.#context.directory.forTenant(tenant.id).persons.require(person.id),
+      fields: parts.filter((part) => allowed.includes(part)).flatMap((part) => fieldsOfPart[part]),
+    };
+  }
+
+  async #take(ctx: Context, visit: Visit): Promise<void> {
+    const { here, person, fields } = visit;
+    const typed = typedOf(ctx, fields);
+    const seen = formField(ctx, 'seen');
+    if (seen !== seenOf(person, fields)) return this.#show(ctx, visit, overtaken(typed, person, fields));
+    const problems = problemsIn(typed, person, this.#languagesOf(person));
+    if (Object.keys(problems).length > 0) return this.#show(ctx, visit, { typed, problems, status: 400 });
+    const { directory, http } = this.#context;
+    const { persons } = directory.as(attributionOf(here, http.requestId(ctx))).forTenant(here.account.tenant.id);
+    try {
+      const saved = await persons.updateOwn(person.id, changesOf(typed, person), (current) => {
+        if (seenOf(current, fields) !== seen) throw changedMeanwhile;
+      });
+      await this.#saved(ctx, here, saved);
+    } catch (error) {
+      // The tenant may have changed its policy since the page was shown.
+      if (error !== changedMeanwhile && !IdpError.is(error, 'self_service_refused')) throw error;
+      const now = await this.#visitOf(here);
+      await this.#show(ctx, now, overtaken(typed, now.person, now.fields));
+    }
+  }
+
+  /** Returns the languages that the person can choose: the languages of the pages, and the present one. */
+  #languagesOf({ locale }: Person): readonly string[] {
+    const { locales } = this.#context.service;
+    return [...locales, ...(locale === undefined || (locales as readonly string[]).includes(locale) ? [] : [locale])];
+  }
+
+  async #saved(ctx: Context, { account: { tenant } }: BrowserSignIn, person: Person): Promise<void> {
+    const {
+      service: { own, url },
+      pages: { view },
+    } = this.#context;
+    (ctx.state as OwnPageState).ownPageOf = person;
+    await view(ctx, {
+      tenant,
+      title: 'account.profile.saved',
+      parts: [
+        { part: 'link', text: 'account.profile.back', href: url(`${own}/account`) },
+        { part: 'link', text: 'account.profile.again', href: url(this.#path) },
+      ],
+    });
+  }
+
+  async #show(ctx: Context, visit: Visit, refused: Refused = { typed: {}, status: 200 }): Promise<void> {
+    const { here, person, fields } = visit;
+    const { tenant } = here.account;
+    const { problem, status } = refused;
+    await this.#context.pages.view(ctx, {
+      tenant,
+      title: 'account.profile.title',
+      lead: { key: 'account.profile.lead', values: { tenant: tenant.name } },
+      status,
+      ...(problem !== undefined && { problem }),
+      ...(fields.length > 0 && {
+        form: { action: this.#context.service.url(this.#path), subject: subjectOf(visit), fields: { seen: seenOf(person, fields) } },
+      }),
+      parts: [
+        ...fields.map((field) => this.#field(field, person, refused)),
+        ...(fields.length > 0 ? [{ part: 'button', text: 'account.profile.save' } as const] : []),
+        ...this.#fixed(visit),
+      ],
+    });
+  }
+
+  #field(field: Field, person: Person, { typed, problems = {} }: Refused): ViewPart {
+    const problem = problems[field];
+    const value = typed[field] ?? person[field] ?? '';
+    const common = { part: 'field', name: field, value, ...(problem !== undefined && { problem }) } as const;
+    if (field !== 'locale') return { ...common, label: fieldLabels[field], autocomplete: autocompletes[field], isOptional: true };
+    const languages = this.#languagesOf(person).map((tag) => ({ value: tag, title: { plain: languageName(tag) }, lang: tag }));
+    const options = [{ value: '', title: 'account.profile.anyLanguage' }, ...languages];
+    return { ...common, kind: 'select', label: fieldLabels.locale, autocomplete: autocompletes.locale, options };
+  }
+
+  /** Returns the values that the user cannot change, and who can. */
+  #fixed({ here, person, fields }: Visit): readonly ViewPart[] {
+    const {
+      tenant,
+      person: { user },
+    } = here.account;
+    const facts = (Object.keys(factLabels) as Field[]).flatMap((field) => {
+      const value = person[field];
+      if (fields.includes(field) || value === undefined || value === '') return [];
+      return [{ label: factLabels[field], value: { plain: field === 'locale' ? languageName(value) : value } }];
+    });
+    return [
+      { part: 'facts', facts: [{ label: 'account.profile.userName', value: { plain: user.userName } }, ...facts] },
+      { part: 'text', text: { key: 'account.profile.byTenant', values: { tenant: tenant.name } } },
+    ];
+  }
+}
+
+const factLabels: Readonly<Record<Field, string>> = {
+  givenName: 'account.profile.givenName',
+  familyName: 'account.profile.familyName',
+  phoneNumber: 'account.profile.phoneNumber',
+  locale: 'account.profile.language',
+};
+const fieldLabels: Readonly<Record<Field, string>> = { ...factLabels, phoneNumber: 'account.profile.phoneOptional' };
+
+/** Values of the attribute `autocomplete`. @see HTML, autofill field names */
+const autocompletes: Readonly<Record<Field, string>> = {
+  givenName: 'given-name',
+  familyName: 'family-name',
+  phoneNumber: 'tel',
+  locale: 'language',
+};
+
+export const profile: Section = {
+  name: 'profile',
+  title: 'account.profile.title',
+  summary: 'account.profile.summary',
+  href: (host) => host.service.url(`${host.service.own}/account/profile`),
+  clients: (context) => pageOf(context).clients,
+  routes: (router, context) => new ProfilePage(context).routes(router),
+};
