@@ -115,6 +115,7 @@ export interface Connection {
     readonly familyName?: { readonly claim: string; readonly update?: boolean };
     readonly email?: { readonly claim: string; readonly update?: boolean };
     readonly phoneNumber?: { readonly claim: string; readonly update?: boolean };
+    readonly locale?: { readonly claim: string; readonly update?: boolean };
     readonly pictureUrl?: { readonly claim: string; readonly update?: boolean };
     readonly externalId?: { readonly claim: string; readonly update?: boolean };
     readonly groups?: {
@@ -267,6 +268,7 @@ export interface Person {
   readonly secondEmail?: string;
   readonly phoneNumber?: string;
   readonly phoneNumberVerified: boolean;
+  readonly locale?: string;
   readonly pictureUrl?: string;
   readonly externalId?: string;
   readonly attributes: { readonly [key: string]: unknown };
@@ -297,6 +299,7 @@ export interface PersonExport {
     readonly secondEmail?: string;
     readonly phoneNumber?: string;
     readonly phoneNumberVerified: boolean;
+    readonly locale?: string;
     readonly pictureUrl?: string;
     readonly externalId?: string;
     readonly attributes: { readonly [key: string]: unknown };
@@ -383,6 +386,7 @@ export interface Tenant {
     readonly helpUri?: string;
   };
   readonly locale?: string;
+  readonly selfService?: readonly ('name' | 'phone' | 'locale')[];
   readonly status: 'active' | 'disabled';
   /** Format: date-time */
   readonly createdAt: string;
@@ -504,6 +508,7 @@ export interface Operations {
         readonly helpUri?: string;
       };
       readonly locale?: string;
+      readonly selfService?: readonly ('name' | 'phone' | 'locale')[];
     };
     readonly answer: Tenant;
   };
@@ -535,6 +540,7 @@ export interface Operations {
         readonly helpUri?: string | null;
       } | null;
       readonly locale?: string | null;
+      readonly selfService?: readonly ('name' | 'phone' | 'locale')[] | null;
     };
     readonly answer: Tenant;
   };
@@ -614,6 +620,7 @@ export interface Operations {
       readonly secondEmail?: string;
       readonly phoneNumber?: string;
       readonly phoneNumberVerified?: boolean;
+      readonly locale?: string;
       readonly nationalId?: string;
       readonly pictureUrl?: string;
       readonly externalId?: string;
@@ -645,6 +652,7 @@ export interface Operations {
       readonly secondEmail?: string | null;
       readonly phoneNumber?: string | null;
       readonly phoneNumberVerified?: boolean;
+      readonly locale?: string | null;
       readonly nationalId?: string | null;
       readonly pictureUrl?: string | null;
       readonly externalId?: string | null;
@@ -1391,6 +1399,7 @@ export interface Operations {
         readonly familyName?: { readonly claim: string; readonly update?: boolean };
         readonly email?: { readonly claim: string; readonly update?: boolean };
         readonly phoneNumber?: { readonly claim: string; readonly update?: boolean };
+        readonly locale?: { readonly claim: string; readonly update?: boolean };
         readonly pictureUrl?: { readonly claim: string; readonly update?: boolean };
         readonly externalId?: { readonly claim: string; readonly update?: boolean };
         readonly groups?: {
@@ -1443,6 +1452,7 @@ export interface Operations {
         readonly familyName?: { readonly claim: string; readonly update?: boolean };
         readonly email?: { readonly claim: string; readonly update?: boolean };
         readonly phoneNumber?: { readonly claim: string; readonly update?: boolean };
+        readonly locale?: { readonly claim: string; readonly update?: boolean };
         readonly pictureUrl?: { readonly claim: string; readonly update?: boolean };
         readonly externalId?: { readonly claim: string; readonly update?: boolean };
         readonly groups?: {
@@ -1508,6 +1518,7 @@ export interface Operations {
         readonly familyName?: { readonly claim: string; readonly update?: boolean };
         readonly email?: { readonly claim: string; readonly update?: boolean };
         readonly phoneNumber?: { readonly claim: string; readonly update?: boolean };
+        readonly locale?: { readonly claim: string; readonly update?: boolean };
         readonly pictureUrl?: { readonly claim: string; readonly update?: boolean };
         readonly externalId?: { readonly claim: string; readonly update?: boolean };
         readonly groups?: {
@@ -1559,6 +1570,7 @@ export interface Operations {
         readonly familyName?: { readonly claim: string; readonly update?: boolean };
         readonly email?: { readonly claim: string; readonly update?: boolean };
         readonly phoneNumber?: { readonly claim: string; readonly update?: boolean };
+        readonly locale?: { readonly claim: string; readonly update?: boolean };
         readonly pictureUrl?: { readonly claim: string; readonly update?: boolean };
         readonly externalId?: { readonly claim: string; readonly update?: boolean };
         readonly groups?: {
