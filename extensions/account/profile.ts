@@ -1,5 +1,4 @@
 /** Section “Profile” of the account page: the name, the phone number and the language of the person, as far as the tenant lets its users change them. */
-import { createHash } from 'node:crypto';
 import type { Context } from 'koa';
 import {
   attributionOf,
@@ -60,11 +59,19 @@ interface Refused {
 
 const subjectOf = ({ here }: Visit): string => `profile ${here.oid}`;
 
-/** Returns a digest of the fields as the user sees them, so that a form does not overwrite what the user has not seen. */
-const seenOf = (person: Person, fields: readonly Field[]): string =>
-  createHash('sha256')
-    .update(JSON.stringify(fields.map((field) => [field, person[field] ?? ''])))
-    .digest('base64url');
+/** Returns the fields as the user sees them. The form posts them back, so that it does not overwrite what the user has not seen. */
+const seenOf = (person: Person, fields: readonly Field[]): string => JSON.stringify(fields.map((field) => person[field] ?? ''));
+
+/** Returns the values of {@link seenOf}. A form that was altered has no values. */
+function valuesIn(seen: string, fields: readonly Field[]): Values {
+  try {
+    const values: unknown = JSON.parse(seen);
+    const isWhole = Array.isArray(values) && values.length === fields.length && values.every((value) => typeof value === 'string');
+    return isWhole ? Object.fromEntries(fields.map((field, at) => [field, values[at]])) : {};
+  } catch {
+    return {};
+  }
+}
 
 /** Signals that the person was changed after the form was shown. */
 const changedMeanwhile = new Error('the person changed');
@@ -111,20 +118,26 @@ const changesOf = (typed: Values, person: Person): OwnChanges =>
     }),
   );
 
-/** Returns the form after another change, with the typed values and what is stored now beside the fields that differ. */
-const overtaken = (typed: Values, person: Person, fields: readonly Field[]): Refused => ({
-  typed,
-  status: 409,
-  problem: 'account.profile.changedMeanwhile',
-  problems: Object.fromEntries(
-    fields.flatMap((field) => {
-      const stored = person[field] ?? '';
-      if (typed[field] === stored) return [];
-      const value = field === 'locale' && stored !== '' ? languageName(stored) : stored;
-      return [[field, stored === '' ? 'account.profile.nowEmpty' : { key: 'account.profile.now', values: { value } }]];
-    }),
-  ),
-});
+/**
+ * Returns the form after another change. The form keeps what the user typed, with the stored value beside a field that both changed. The other fields get
+ * the stored values.
+ */
+function overtaken(typed: Values, seen: Values, person: Person, fields: readonly Field[]): Refused {
+  const kept = fields.filter((field) => typed[field] !== seen[field]);
+  return {
+    typed: Object.fromEntries(kept.map((field) => [field, typed[field]])),
+    status: 409,
+    problem: 'account.profile.changedMeanwhile',
+    problems: Object.fromEntries(
+      kept.flatMap((field) => {
+        const stored = person[field] ?? '';
+        if (stored === seen[field] || stored === typed[field]) return [];
+        const value = field === 'locale' && stored !== '' ? languageName(stored) : stored;
+        return [[field, stored === '' ? 'account.profile.nowEmpty' : { key: 'account.profile.now', values: { value } }]];
+      }),
+    ),
+  };
+}
 
 class ProfilePage {
   readonly #context: ExtensionContext;
@@ -172,7 +185,7 @@ class ProfilePage {
     const { here, person, fields } = visit;
     const typed = typedOf(ctx, fields);
     const seen = formField(ctx, 'seen');
-    if (seen !== seenOf(person, fields)) return this.#show(ctx, visit, overtaken(typed, person, fields));
+    if (seen !== seenOf(person, fields)) return this.#show(ctx, visit, overtaken(typed, valuesIn(seen, fields), person, fields));
     const problems = problemsIn(typed, person, this.#languagesOf(person));
     if (Object.keys(problems).length > 0) return this.#show(ctx, visit, { typed, problems, status: 400 });
     const { directory, http } = this.#context;
@@ -186,7 +199,7 @@ class ProfilePage {
       // The tenant may have changed its policy since the page was shown.
       if (error !== changedMeanwhile && !IdpError.is(error, 'self_service_refused')) throw error;
       const now = await this.#visitOf(here);
-      await this.#show(ctx, now, overtaken(typed, now.person, now.fields));
+      await this.#show(ctx, now, overtaken(typed, valuesIn(seen, fields), now.person, now.fields));
     }
   }
 
@@ -279,6 +292,7 @@ const autocompletes: Readonly<Record<Field, string>> = {
 
 export const profile: Section = {
   name: 'profile',
+  group: 'person',
   title: 'account.profile.title',
   summary: 'account.profile.summary',
   href: (host) => host.service.url(`${host.service.own}/account/profile`),

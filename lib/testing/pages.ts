@@ -45,5 +45,11 @@ export function formOf({ body, url }: ReadPage): { action: string; fields: Recor
     const name = attribute(tag, 'name');
     if (name !== undefined) fields[name] = attribute(tag, 'value') ?? '';
   }
+  for (const [list] of form.matchAll(/<select\b[^>]*>[\s\S]*?<\/select>/g)) {
+    const options = [...list.matchAll(/<option\b[^>]*>/g)].map(([tag]) => tag);
+    const chosen = options.find((tag) => /\sselected\b/.test(tag)) ?? options[0];
+    const name = attribute(list, 'name');
+    if (name !== undefined && chosen !== undefined) fields[name] = attribute(chosen, 'value') ?? '';
+  }
   return { action: new URL(attribute(form, 'action') ?? url, url).href, fields };
 }

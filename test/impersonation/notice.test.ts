@@ -86,6 +86,16 @@ describe('issue 15: the target is told by mail', () => {
     expect(mailsTo('new@globex.test')).toEqual([]);
   });
 
+  test('in the language of the person, if the person has one', async () => {
+    const globex = await tenantNamed(service.idp, 'Globex');
+    const bob = await accountOf('bob@globex.test');
+    const seen = mailsTo('bob@globex.test').length;
+    await service.idp.tenant(globex).persons.update(bob?.person.id ?? '', { locale: 'sv' });
+    await impersonatingAt(service).act('bob@globex.test', { operator: 'olga@acme.test' });
+    expect((await mailTo(captured, 'bob@globex.test', KIND, seen)).locale).toBe('sv');
+    await service.idp.tenant(globex).persons.update(bob?.person.id ?? '', { locale: null });
+  });
+
   test('of a tenant whose language is none of the service, times are in that of the mail', async () => {
     const globex = await tenantNamed(service.idp, 'Globex');
     await service.idp.directory.tenants.update(globex, { locale: 'fr' });

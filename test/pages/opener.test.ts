@@ -16,6 +16,7 @@ const at = (path: string) => service.issuer + path;
 const own = [
   '/idp/account',
   '/idp/account/password',
+  '/idp/account/profile',
   '/idp/account/sessions',
   '/idp/ciba',
   '/idp/email',

@@ -57,6 +57,7 @@ async function hostile(tid = acme, more: Record<string, unknown> = {}) {
     givenName: MARKER,
     familyName: MARKER,
     email,
+    locale: 'fi',
     user: { userName: `${count} ${MARKER}`, status: 'active', ...more },
   });
   const oid = made.user?.id as string;
@@ -88,7 +89,9 @@ const letters: Readonly<Record<string, () => Promise<string>>> = {
   },
   async 'account-exists'() {
     const email = `there+${IN_AN_ADDRESS}@mail.test`;
-    await service.idp.tenant(acme).persons.create({ givenName: MARKER, familyName: MARKER, user: { userName: email, status: 'active' } });
+    await service.idp
+      .tenant(acme)
+      .persons.create({ givenName: MARKER, familyName: MARKER, locale: 'fi', user: { userName: email, status: 'active' } });
     await createAccount(email);
     return email;
   },
@@ -111,9 +114,10 @@ const letters: Readonly<Record<string, () => Promise<string>>> = {
   async 'email-taken'() {
     const taken = `taken+${IN_AN_ADDRESS}@mail.test`;
     const { persons } = service.idp.tenant(acme);
-    await persons.create({ givenName: 'T', familyName: 'T', email: taken, user: { userName: taken, status: 'active' } });
+    const of = (address: string) => ({ email: address, user: { userName: address, status: 'active' as const } });
+    await persons.create({ givenName: 'T', familyName: 'T', locale: 'fi', ...of(taken) });
     const email = `own+${IN_AN_ADDRESS}@mail.test`;
-    const made = await persons.create({ givenName: MARKER, familyName: MARKER, email, user: { userName: email, status: 'active' } });
+    const made = await persons.create({ givenName: MARKER, familyName: MARKER, locale: 'sv', ...of(email) });
     await service.idp.directory.credentials.seedPassword(made.user?.id as string, 'old');
     await ownEmail(email, taken);
     return taken;
@@ -153,13 +157,18 @@ test('T3-MAIL-WORDS: the list names every kind of letter that there is', () => {
 
 const read = ({ to: _, ...mail }: MailMessage): string => JSON.stringify(mail);
 
-test.each(Object.keys(letters))('T3-MAIL-WORDS, PG-MAILNAME: %s says nothing that was typed', async (kind) => {
-  const seen = captured.mails.length;
-  const to = await (letters[kind] as () => Promise<string>)();
-  await mailTo(captured, to, kind);
-  for (const mail of captured.mails.slice(seen))
-    for (const marker of ['evil.test', 'Go to', 'now!']) expect(read(mail)).not.toContain(marker);
-});
+test.each(Object.keys(letters))(
+  'T3-MAIL-WORDS, PG-MAILNAME: %s says nothing that was typed, in the language of its person',
+  async (kind) => {
+    const seen = captured.mails.length;
+    const to = await (letters[kind] as () => Promise<string>)();
+    const { locale } = await mailTo(captured, to, kind);
+    // A new account has no person yet.
+    expect(locale).toBe(kind === 'registration' ? 'en' : 'fi');
+    for (const mail of captured.mails.slice(seen))
+      for (const marker of ['evil.test', 'Go to', 'now!']) expect(read(mail)).not.toContain(marker);
+  },
+);
 
 test('a link that an administrator has sent, and an invitation, name the person', async () => {
   const root = administer(service.issuer, await adminToken(service.issuer, 'everything'));
