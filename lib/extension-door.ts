@@ -182,7 +182,6 @@ export { redirectByGet } from './http/requests/posted-form.js';
 export { mismatchIn } from './logger.js';
 export { present } from './present.js';
 export { isAdminScope } from './store/records/admin-scopes.js';
-export type { SelfServicePart } from './store/records/organisations.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
 export { leftOutIn } from './store/records/left-out.js';
 export type {
@@ -194,6 +193,7 @@ export type {
   Group,
   Person,
   PersonWithUser,
+  SelfServicePart,
   Tenant,
   User,
   Voucher,

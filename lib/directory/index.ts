@@ -66,6 +66,7 @@ export type { Outbox } from './outbox/outbox.js';
 export type { PersonExport } from './persons/person-export.js';
 export type { PersonQuery, UserQuery } from './persons/person-lists.js';
 export type { PersonFields, PersonInput, PersonPatch, Persons } from './persons/persons.js';
+export type { OwnChanges } from './persons/self-service.js';
 export type { JudgeChild, UserFields, UserInput } from './persons/user-record.js';
 export type { Users } from './persons/users.js';
 export type { DueEmailProof, EmailProofRequest, EmailProofState, EmailProofs, OpenedEmailProof } from './recovery/email-proofs.js';

@@ -1,8 +1,8 @@
 /** Changes that users make to their own person. The tenant decides which parts of the person its users may change. */
 import { IdpError } from '../../errors.js';
-import { type SelfServicePart, selfServiceParts } from '../../store/records/organisations.js';
+import { selfServiceParts } from '../../store/records/organisations.js';
 import { personMembers } from '../../store/records/persons.js';
-import type { Person, Tenant } from '../../store/records/records.js';
+import type { Person, SelfServicePart, Tenant } from '../../store/records/records.js';
 import { inputSchema } from '../../text/schemas.js';
 import { checkInput, type Patch, patchSchema } from '../input.js';
 

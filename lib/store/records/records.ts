@@ -1,6 +1,6 @@
 /** The types of all durable records, as they are stored. Ids are UUIDs, of version 7 when the service makes them. */
 export type { ApiResource, Client, Consent, HashedSecret, Lifetimes, ScopeDescription } from './clients.js';
-export type { Group, Permission, Subsidiary, Tenant } from './organisations.js';
+export type { Group, Permission, SelfServicePart, Subsidiary, Tenant } from './organisations.js';
 export type {
   AcceptedInvitation,
   Credential,
