@@ -39,7 +39,10 @@ export interface OwnPage {
   returned(ctx: Context): Promise<string | undefined>;
 }
 
-/** Member of `ctx.state` that {@link OwnPage.present} sets: the person whose own page it is. The page gets the headers of an own page, and the language of the person. */
+/**
+ * Member of `ctx.state` that {@link OwnPage.present} sets: the person whose own page it is. The page gets the headers of an own page, and the language of the
+ * person.
+ */
 export interface OwnPageState {
   ownPageOf?: Pick<Person, 'locale'>;
 }

@@ -1,8 +1,9 @@
 /**
  * Persons and their users. Both are in one document: a person has at most one user.
  *
- * `user-record` holds the user within the person, `users` the service for users. `self-service` decides what users change in their own person. National ids are encrypted, with a keyed hash for
- * look-ups. `removal/person-removal` erases a person, and leaves a remainder until its last events are dispatched.
+ * `user-record` holds the user within the person, `users` the service for users. `self-service` decides what users change in their own
+ * person. National ids are encrypted, with a keyed hash for look-ups. `removal/person-removal` erases a person, and leaves a remainder until
+ * its last events are dispatched.
  */
 import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
