@@ -62,6 +62,7 @@ const rooms: readonly Room[] = [
       'lib/directory/schema-parts.ts',
       'lib/directory/lists/known-part.ts',
       'lib/directory/lists/readable-page.ts',
+      'lib/directory/persons/self-service.ts',
       'lib/directory/record-forms.ts',
       'lib/directory/tenants/sign-in-policy.ts',
       'lib/directory/vouchers.ts',

@@ -175,7 +175,7 @@ test('a link that an administrator has sent, and an invitation, name the person'
   const { email, oid } = await hostile();
   expect((await root.post(`/tenants/${acme}/users/${oid}/password-reset`)).status).toBe(204);
   const sent = await mailTo(captured, email, 'password-reset');
-  expect([sent.text.includes(`Hello ${MARKER},`), sent.text.includes('Acme')]).toEqual([true, true]);
+  expect([sent.text.includes(`Hei ${MARKER},`), sent.text.includes('Acme')]).toEqual([true, true]);
   await service.idp
     .tenant(acme)
     .invitations.createPerson(

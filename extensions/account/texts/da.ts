@@ -23,7 +23,7 @@ export const da: Record<keyof typeof en, string> = {
   'account.profile.familyName': 'Efternavn',
   'account.profile.phoneNumber': 'Telefonnummer',
   'account.profile.phoneOptional': 'Telefonnummer (valgfrit)',
-  'account.profile.language': 'Sprog på sider og i e-mails',
+  'account.profile.language': 'Foretrukket sprog',
   'account.profile.anyLanguage': 'Som i browseren',
   'account.profile.userName': 'Brugernavn',
   'account.profile.save': 'Gem',

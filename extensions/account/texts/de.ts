@@ -23,7 +23,7 @@ export const de: Record<keyof typeof en, string> = {
   'account.profile.familyName': 'Nachname',
   'account.profile.phoneNumber': 'Telefonnummer',
   'account.profile.phoneOptional': 'Telefonnummer (optional)',
-  'account.profile.language': 'Sprache der Seiten und E-Mails',
+  'account.profile.language': 'Bevorzugte Sprache',
   'account.profile.anyLanguage': 'Wie im Browser',
   'account.profile.userName': 'Benutzername',
   'account.profile.save': 'Speichern',

@@ -22,7 +22,7 @@ export const en = {
   'account.profile.familyName': 'Surname',
   'account.profile.phoneNumber': 'Phone number',
   'account.profile.phoneOptional': 'Phone number (optional)',
-  'account.profile.language': 'Language of pages and e-mails',
+  'account.profile.language': 'Preferred language',
   'account.profile.anyLanguage': 'As in the browser',
   'account.profile.userName': 'User name',
   'account.profile.save': 'Save',

@@ -23,7 +23,7 @@ export const fi: Record<keyof typeof en, string> = {
   'account.profile.familyName': 'Sukunimi',
   'account.profile.phoneNumber': 'Puhelinnumero',
   'account.profile.phoneOptional': 'Puhelinnumero (valinnainen)',
-  'account.profile.language': 'Sivujen ja sähköpostien kieli',
+  'account.profile.language': 'Ensisijainen kieli',
   'account.profile.anyLanguage': 'Selaimen mukaan',
   'account.profile.userName': 'Käyttäjätunnus',
   'account.profile.save': 'Tallenna',

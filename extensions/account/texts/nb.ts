@@ -23,7 +23,7 @@ export const nb: Record<keyof typeof en, string> = {
   'account.profile.familyName': 'Etternavn',
   'account.profile.phoneNumber': 'Telefonnummer',
   'account.profile.phoneOptional': 'Telefonnummer (valgfritt)',
-  'account.profile.language': 'Språk på sider og i e-post',
+  'account.profile.language': 'Foretrukket språk',
   'account.profile.anyLanguage': 'Som i nettleseren',
   'account.profile.userName': 'Brukernavn',
   'account.profile.save': 'Lagre',

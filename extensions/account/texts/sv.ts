@@ -23,7 +23,7 @@ export const sv: Record<keyof typeof en, string> = {
   'account.profile.familyName': 'Efternamn',
   'account.profile.phoneNumber': 'Telefonnummer',
   'account.profile.phoneOptional': 'Telefonnummer (valfritt)',
-  'account.profile.language': 'Språk på sidor och i e-post',
+  'account.profile.language': 'Önskat språk',
   'account.profile.anyLanguage': 'Som i webbläsaren',
   'account.profile.userName': 'Användarnamn',
   'account.profile.save': 'Spara',
