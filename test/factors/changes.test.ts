@@ -13,7 +13,7 @@ import { type Upstream, upstreamMethod } from '../support/sign-in/upstream-metho
 import { backToPresent, passTime } from '../support/time/clock.js';
 
 /** Pages of a person, by the beginning of their path: those that change how the account is signed in to, and those that do not. */
-const changing = ['/idp/factors', '/idp/email', '/idp/linked-accounts', '/idp/identities', '/idp/account/password'];
+const changing = ['/idp/factors', '/idp/email', '/idp/linked-accounts', '/idp/identities', '/idp/account/password', '/idp/account/profile'];
 const others: Readonly<Record<string, string>> = {
   '/idp/account': 'leads to the other pages',
   '/idp/ciba': 'answers requests of applications',
@@ -30,6 +30,7 @@ const showing = [
   'GET /idp/linked-accounts/return',
   'GET /idp/identities/return',
   'GET /idp/account/password/return',
+  'GET /idp/account/profile/return',
 ];
 
 const found = new Set<string>();

@@ -64,6 +64,7 @@ beforeAll(async () => {
 describe('issue 15: no link, password, factor or account page', () => {
   const pages = {
     '/idp/account/password': 'GET POST',
+    '/idp/account/profile': 'GET POST',
     '/idp/account/sessions': 'GET POST',
     '/idp/factors': 'GET POST',
     '/idp/factors/app': 'GET POST',

@@ -190,6 +190,14 @@ const subjects: Readonly<Record<string, Subject>> = {
       return { agent, pages: ['/email'], forms: [[page, { email: address }]], changed };
     },
   },
+  'the profile': {
+    routes: ['GET /idp/account/profile', 'POST /idp/account/profile'],
+    async begin(who) {
+      const { agent, page } = await own(who, '/account/profile');
+      const changed = async () => (await service.idp.directory.accounts.findByOid(who.oid))?.person.givenName;
+      return { agent, pages: ['/account/profile'], forms: [[page, { givenName: `Another than ${who.password}` }]], changed };
+    },
+  },
   'the password': {
     routes: ['GET /idp/account/password', 'POST /idp/account/password'],
     async begin(who) {
