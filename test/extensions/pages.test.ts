@@ -197,7 +197,8 @@ describe('the account page', () => {
     const pageAt = (path: string) => service.issuer + path;
     const all = linksOf(page);
     // A host's section without a group is the last one, and those of other users are not there.
-    expect([all.at(0), all.at(-1)]).toEqual([
+    expect([all.at(0), all.at(1), all.at(-1)]).toEqual([
+      [pageAt('/idp/account/profile'), 'Profile'],
       ['/badge/Globex', 'Preferences [en]'],
       [pageAt('/idp/preferences'), 'Preferences [en]'],
     ]);

@@ -39,6 +39,7 @@ const mailed = 'a mailed link shows its form to any browser, and an unknown link
 const asked = 'refuses a request that is none; another one begins a sign-in';
 const others: Readonly<Record<string, string>> = {
   'GET /idp/account/return': afterSignIn,
+  'GET /idp/account/password/return': afterSignIn,
   'GET /idp/account/profile/return': afterSignIn,
   'GET /idp/check-session/client': 'answers the script of the check-session frame',
   'GET /idp/ciba/return': afterSignIn,
