@@ -41,6 +41,7 @@ const others: Readonly<Record<string, string>> = {
   'GET /idp/account/return': afterSignIn,
   'GET /idp/account/password/return': afterSignIn,
   'GET /idp/account/profile/return': afterSignIn,
+  'GET /idp/account/sessions/return': afterSignIn,
   'GET /idp/check-session/client': 'answers the script of the check-session frame',
   'GET /idp/ciba/return': afterSignIn,
   'GET /idp/connections/:id/callback': 'comes from a provider, to which a form of a sign-in leads',
