@@ -109,6 +109,8 @@ h1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -0.
 
 .stack { display: grid; gap: 1.25rem; }
 .stack > * { min-width: 0; }
+.stack > * + h2 { margin-top: 0.5rem; }
+.stack > h2 + * { margin-top: -0.5rem; }
 
 .alert {
   display: flex;
