@@ -142,7 +142,7 @@ describeInBrowser('passkeys in Chromium', () => {
   /** Sets a passkey up at a sign-in. */
   const enrolPasskey = async ({ page }: Device, userName: string, password: string) => {
     await withPassword(page, userName, password, url({ acr_values: 'mfa' }));
-    await page.getByRole('button', { name: 'Use a passkey instead' }).click();
+    await page.getByRole('button', { name: /^Passkey/ }).click();
     await page.getByRole('heading', { name: 'Save your recovery codes' }).waitFor();
   };
   const forget = async ({ context }: Device) => context.clearCookies();
@@ -152,13 +152,14 @@ describeInBrowser('passkeys in Chromium', () => {
       const { page, look } = device;
       await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false');
       await withPassword(page, 'carol@acme.test', 'carol', url({ acr_values: 'mfa' }));
-      await page.getByRole('button', { name: 'Use a passkey instead' }).waitFor();
+      await page.getByRole('button', { name: /^Passkey/ }).waitFor();
       await look('enrol');
+      await page.getByText('Authenticator app').click();
       await page.getByLabel('6-digit code').fill('000000');
       await page.getByRole('button', { name: 'Continue' }).click();
       await page.waitForSelector('[aria-invalid]');
       await look('enrol-wrong');
-      await page.getByRole('button', { name: 'Use a passkey instead' }).click();
+      await page.getByRole('button', { name: /^Passkey/ }).click();
       await page.getByRole('heading', { name: 'Save your recovery codes' }).waitFor();
       await look('codes');
       const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download' }).click()]);
