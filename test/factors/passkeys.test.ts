@@ -154,7 +154,7 @@ describeInBrowser('passkeys in Chromium', () => {
       await withPassword(page, 'carol@acme.test', 'carol', url({ acr_values: 'mfa' }));
       await page.getByRole('button', { name: /^Passkey/ }).waitFor();
       await look('enrol');
-      await page.getByText('Authenticator app').click();
+      await page.locator('details.choice > summary').click();
       await page.getByLabel('6-digit code').fill('000000');
       await page.getByRole('button', { name: 'Continue' }).click();
       await page.waitForSelector('[aria-invalid]');
