@@ -112,7 +112,7 @@ export type {
 } from './directory/accounts/means.js';
 export type { GroupsOfTenant, Privileges } from './directory/accounts/privileges.js';
 export type { WaysIn, WaysSource } from './directory/accounts/ways-in.js';
-export type { AttributeRules } from './directory/attributes.js';
+export type { AttributeRules, OwnAttribute } from './directory/attributes.js';
 export { authorityOfClient, type ClientMeans, meansOfClient, scopesOfClient, type Vouched } from './directory/clients/client-vouchers.js';
 export type { Authority, Privilege, Vouching } from './directory/context.js';
 export type {

@@ -27,6 +27,7 @@ export type {
   ApiResourceInput,
   ApiResources,
   ApiScopes,
+  AttributeChanges,
   Authenticate,
   ClientFields,
   ClientInput,

@@ -1,44 +1,59 @@
-/** Section “Profile” of the account page: the name, the phone number and the language of the person, as far as the tenant lets its users change them. */
+/**
+ * Section “Profile” of the account page: the name, the phone number, the language and attributes of the person, as far as the tenant lets its users change
+ * them. `profile-attributes` has the fields of attributes.
+ */
+import { createHash } from 'node:crypto';
 import type { Context } from 'koa';
 import {
   attributionOf,
   type BrowserSignIn,
+  cleanText,
   createOwnPage,
   type ExtensionContext,
   type ExtensionRouter,
   formField,
   IdpError,
+  type InLanguage,
   isName,
+  type OwnAttribute,
   type OwnChanges,
   type OwnPage,
   type OwnPageState,
   type Person,
   problemsOf,
   recordForms,
+  referenceToken,
   type SelfServicePart,
   selfServiceOf,
   type Text,
   typedField,
   type ViewPart,
 } from '../../lib/extension-door.js';
+import { attributeField, attributePart, attributeText, attributeWords, isShowable, typedValue } from './profile-attributes.js';
 import { addReturn, type Section } from './section.js';
 
 const pathOf = ({ service: { own } }: Pick<ExtensionContext, 'service'>): string => `${own}/account/profile`;
 const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'account:profile', pathOf(context), 'credentialChange');
 
 /** Members of the person on the page. */
-type Field = keyof OwnChanges;
-/** Fields of each part, in the order of the page. */
-const fieldsOfPart: Readonly<Record<SelfServicePart, readonly Field[]>> = {
+type Member = Exclude<keyof OwnChanges, 'attributes'>;
+type Field = Member | OwnAttribute;
+/** Members of each part, in the order of the page. Attributes follow. */
+const membersOfPart: Readonly<Record<Exclude<SelfServicePart, 'attributes'>, readonly Member[]>> = {
   name: ['givenName', 'familyName'],
   phone: ['phoneNumber'],
   locale: ['locale'],
 };
-const parts = Object.keys(fieldsOfPart) as readonly SelfServicePart[];
+const parts = Object.keys(membersOfPart) as readonly (keyof typeof membersOfPart)[];
 
-/** Values of fields. An empty text is no value. */
-type Values = Partial<Record<Field, string>>;
-type Problems = Partial<Record<Field, Text>>;
+/** Returns the name of the field in the form. */
+const nameOf = (field: Field): string => (typeof field === 'string' ? field : attributeField(field));
+/** Returns the stored value of the field. An empty text is no value. */
+const textOf = (field: Field, person: Person): string => (typeof field === 'string' ? (person[field] ?? '') : attributeText(field, person));
+
+/** Values of fields, by their names in the form. An empty text is no value. */
+type Values = Partial<Record<string, string>>;
+type Problems = Partial<Record<string, Text>>;
 
 /** A browser whose sign-in may change the profile. The person is read from the store, because the sign-in may have a cached person. */
 interface Visit {
@@ -60,14 +75,22 @@ interface Refused {
 const subjectOf = ({ here }: Visit): string => `profile ${here.oid}`;
 
 /** Returns the fields as the user sees them. The form posts them back, so that it does not overwrite what the user has not seen. */
-const seenOf = (person: Person, fields: readonly Field[]): string => JSON.stringify(fields.map((field) => person[field] ?? ''));
+const seenOf = (person: Person, fields: readonly Field[]): string =>
+  JSON.stringify(fields.map((field) => seenText(field, textOf(field, person))));
+
+/** Returns a text as {@link seenOf} has it. A long attribute is replaced by a digest, so that the form stays short. */
+const seenText = (field: Field, text: string): string =>
+  typeof field === 'string' || text.length <= 40 ? text : createHash('sha256').update(text).digest('base64url');
+
+/** Maximum characters of {@link seenOf}. */
+const MOST_SEEN = 32_768;
 
 /** Returns the values of {@link seenOf}. A form that was altered has no values. */
 function valuesIn(seen: string, fields: readonly Field[]): Values {
   try {
     const values: unknown = JSON.parse(seen);
     const isWhole = Array.isArray(values) && values.length === fields.length && values.every((value) => typeof value === 'string');
-    return isWhole ? Object.fromEntries(fields.map((field, at) => [field, values[at]])) : {};
+    return isWhole ? Object.fromEntries(fields.map((field, at) => [nameOf(field), values[at]])) : {};
   } catch {
     return {};
   }
@@ -87,15 +110,21 @@ function languageName(tag: string): string {
   }
 }
 
+/** Maximum characters of a form, so that no long text of an attribute counts as missing. */
+const MOST_FORM = 57_344;
+
 const typedOf = (ctx: Context, fields: readonly Field[]): Values =>
   Object.fromEntries(
-    fields.map((field) => [field, typedField(ctx, field, field === 'phoneNumber' || field === 'locale' ? 'line' : 'personName')]),
+    fields.map((field) => {
+      if (typeof field !== 'string') return [nameOf(field), cleanText('line', formField(ctx, nameOf(field), MOST_FORM))];
+      return [field, typedField(ctx, field, field === 'phoneNumber' || field === 'locale' ? 'line' : 'personName')];
+    }),
   );
 
-/** Returns the problems of the fields that the user changed. */
-function problemsIn(typed: Values, person: Person, languages: readonly string[]): Problems {
+/** Returns the problems of the members that the user changed. */
+function problemsOfMembers(typed: Values, person: Person, languages: readonly string[]): Problems {
   const { givenName = '', familyName = '', phoneNumber = '', locale = '' } = typed;
-  const isChanged = (field: Field): boolean => typed[field] !== undefined && typed[field] !== (person[field] ?? '');
+  const isChanged = (field: Member): boolean => typed[field] !== undefined && typed[field] !== textOf(field, person);
   const isNameless = typed.givenName !== undefined && !isName(givenName) && !isName(familyName);
   const isRefused = (field: 'givenName' | 'familyName' | 'phoneNumber', value: string): boolean =>
     isChanged(field) && value !== '' && problemsOf(recordForms.person[field], value).length > 0;
@@ -109,35 +138,54 @@ function problemsIn(typed: Values, person: Person, languages: readonly string[])
   };
 }
 
+/** Returns the attributes that the user changed, each with the value or the problem. */
+const typedAttributes = (typed: Values, person: Person, fields: readonly Field[]) =>
+  fields.flatMap((field) => {
+    const text = typed[nameOf(field)] ?? '';
+    return typeof field === 'string' || text === textOf(field, person) ? [] : [{ field, ...typedValue(field, text) }];
+  });
+
+/** Returns the problems of the fields that the user changed. */
+const problemsIn = (typed: Values, { person, fields }: Visit, languages: readonly string[]): Problems => ({
+  ...problemsOfMembers(typed, person, languages),
+  ...Object.fromEntries(
+    typedAttributes(typed, person, fields).flatMap((each) => ('problem' in each ? [[nameOf(each.field), each.problem]] : [])),
+  ),
+});
+
 /** Returns the changes that the user made. */
-const changesOf = (typed: Values, person: Person): OwnChanges =>
-  Object.fromEntries(
-    Object.entries(typed).flatMap(([field, value]) => {
-      const before = person[field as Field] ?? '';
-      return value === before ? [] : [[field, value === '' ? null : value]];
-    }),
-  );
+function changesOf(typed: Values, { person, fields }: Visit): OwnChanges {
+  const members = fields.flatMap((field) => {
+    const value = typed[nameOf(field)] ?? '';
+    return typeof field !== 'string' || value === textOf(field, person) ? [] : [[field, value === '' ? null : value]];
+  });
+  const attributes = typedAttributes(typed, person, fields).flatMap((each) => ('value' in each ? [[each.field.name, each.value]] : []));
+  return { ...Object.fromEntries(members), ...(attributes.length > 0 && { attributes: Object.fromEntries(attributes) }) };
+}
 
 /**
  * Returns the form after another change. The form keeps what the user typed, with the stored value beside a field that both changed. The other fields get
  * the stored values.
  */
-function overtaken(typed: Values, seen: Values, person: Person, fields: readonly Field[]): Refused {
-  const kept = fields.filter((field) => typed[field] !== seen[field]);
+function overtaken(typed: Values, seen: Values, { person, fields }: Visit, words: Words): Refused {
+  const kept = fields.filter((field) => seenText(field, typed[nameOf(field)] ?? '') !== seen[nameOf(field)]);
   return {
-    typed: Object.fromEntries(kept.map((field) => [field, typed[field]])),
+    typed: Object.fromEntries(kept.map((field) => [nameOf(field), typed[nameOf(field)]])),
     status: 409,
     problem: 'account.profile.changedMeanwhile',
     problems: Object.fromEntries(
       kept.flatMap((field) => {
-        const stored = person[field] ?? '';
-        if (stored === seen[field] || stored === typed[field]) return [];
-        const value = field === 'locale' && stored !== '' ? languageName(stored) : stored;
-        return [[field, stored === '' ? 'account.profile.nowEmpty' : { key: 'account.profile.now', values: { value } }]];
+        const stored = textOf(field, person);
+        if (seenText(field, stored) === seen[nameOf(field)] || stored === typed[nameOf(field)]) return [];
+        const now = stored === '' ? 'account.profile.nowEmpty' : { key: 'account.profile.now', values: { value: words(field, stored) } };
+        return [[nameOf(field), now]];
       }),
     ),
   };
 }
+
+/** Returns the words for a text of a field. */
+type Words = (field: Field, text: string) => string | InLanguage;
 
 class ProfilePage {
   readonly #context: ExtensionContext;
@@ -172,35 +220,49 @@ class ProfilePage {
   }
 
   async #visitOf(here: BrowserSignIn): Promise<Visit> {
-    const { tenant, person } = here.account;
+    const { tenant, person: known } = here.account;
     const allowed = selfServiceOf(tenant);
+    const person = await this.#context.directory.forTenant(tenant.id).persons.require(known.id);
+    const attributes = allowed.includes('attributes') ? this.#attributes.filter((attribute) => isShowable(attribute, person)) : [];
     return {
       here,
-      person: await this.#context.directory.forTenant(tenant.id).persons.require(person.id),
-      fields: parts.filter((part) => allowed.includes(part)).flatMap((part) => fieldsOfPart[part]),
+      person,
+      fields: [...parts.filter((part) => allowed.includes(part)).flatMap((part) => membersOfPart[part]), ...attributes],
     };
   }
 
   async #take(ctx: Context, visit: Visit): Promise<void> {
     const { here, person, fields } = visit;
     const typed = typedOf(ctx, fields);
-    const seen = formField(ctx, 'seen');
-    if (seen !== seenOf(person, fields)) return this.#show(ctx, visit, overtaken(typed, valuesIn(seen, fields), person, fields));
-    const problems = problemsIn(typed, person, this.#languagesOf(person));
+    const seen = formField(ctx, 'seen', MOST_SEEN);
+    const words: Words = (field, text) => this.#words(field, text);
+    if (seen !== seenOf(person, fields)) return this.#show(ctx, visit, overtaken(typed, valuesIn(seen, fields), visit, words));
+    const problems = problemsIn(typed, visit, this.#languagesOf(person));
     if (Object.keys(problems).length > 0) return this.#show(ctx, visit, { typed, problems, status: 400 });
     const { directory, http } = this.#context;
     const { persons } = directory.as(attributionOf(here, http.requestId(ctx))).forTenant(here.account.tenant.id);
     try {
-      const saved = await persons.updateOwn(person.id, changesOf(typed, person), (current) => {
+      const saved = await persons.updateOwn(person.id, changesOf(typed, visit), (current) => {
         if (seenOf(current, fields) !== seen) throw changedMeanwhile;
       });
       await this.#saved(ctx, here, saved);
     } catch (error) {
+      const refused = refusedAttribute(error, visit);
+      if (refused) return this.#show(ctx, visit, { typed, status: 400, ...refused });
       // The tenant may have changed its policy since the page was shown.
       if (error !== changedMeanwhile && !IdpError.is(error, 'self_service_refused')) throw error;
       const now = await this.#visitOf(here);
-      await this.#show(ctx, now, overtaken(typed, valuesIn(seen, fields), now.person, now.fields));
+      await this.#show(ctx, now, overtaken(typed, valuesIn(seen, fields), now, words));
     }
+  }
+
+  get #attributes(): readonly OwnAttribute[] {
+    return this.#context.service.attributes?.selfService ?? [];
+  }
+
+  #words(field: Field, text: string): string | InLanguage {
+    if (typeof field !== 'string') return attributeWords(field, text, this.#context.pages);
+    return field === 'locale' ? languageName(text) : text;
   }
 
   /** Returns the languages that the person can choose: the languages of the pages, and the present one. */
@@ -247,9 +309,11 @@ class ProfilePage {
   }
 
   #field(field: Field, person: Person, { typed, problems = {} }: Refused): ViewPart {
-    const problem = problems[field];
-    const value = typed[field] ?? person[field] ?? '';
-    const common = { part: 'field', name: field, value, ...(problem !== undefined && { problem }) } as const;
+    const name = nameOf(field);
+    const problem = problems[name];
+    const value = typed[name] ?? textOf(field, person);
+    if (typeof field !== 'string') return attributePart(field, value, problem);
+    const common = { part: 'field', name, value, ...(problem !== undefined && { problem }) } as const;
     if (field !== 'locale') return { ...common, label: fieldLabels[field], autocomplete: autocompletes[field], isOptional: true };
     const languages = this.#languagesOf(person).map((tag) => ({ value: tag, title: { plain: languageName(tag) }, lang: tag }));
     const options = [{ value: '', title: 'account.profile.anyLanguage' }, ...languages];
@@ -262,10 +326,12 @@ class ProfilePage {
       tenant,
       person: { user },
     } = here.account;
-    const facts = (Object.keys(factLabels) as Field[]).flatMap((field) => {
-      const value = person[field];
-      if (fields.includes(field) || value === undefined || value === '') return [];
-      return [{ label: factLabels[field], value: { plain: field === 'locale' ? languageName(value) : value } }];
+    const facts = [...(Object.keys(factLabels) as Member[]), ...this.#attributes].flatMap((field) => {
+      const text = textOf(field, person);
+      if (fields.includes(field) || text === '') return [];
+      const words = this.#words(field, text);
+      const label: Text = typeof field === 'string' ? factLabels[field] : { plain: field.title };
+      return [{ label, value: typeof words === 'string' ? { plain: words } : words }];
     });
     return [
       { part: 'facts', facts: [{ label: 'account.profile.userName', value: { plain: user.userName } }, ...facts] },
@@ -274,16 +340,27 @@ class ProfilePage {
   }
 }
 
-const factLabels: Readonly<Record<Field, string>> = {
+/** Returns the state of the form after the schema of attributes refused a change. Undefined for another error. */
+function refusedAttribute(error: unknown, { here, fields }: Visit): Pick<Refused, 'problem' | 'problems'> | undefined {
+  const { path } = IdpError.is(error, 'invalid_record') ? error.details : {};
+  if (typeof path !== 'string' || !/^\/attributes(?:\/|$)/.test(path)) return undefined;
+  const [, , member] = path.split('/');
+  const field = fields.find((each) => typeof each !== 'string' && referenceToken(each.name) === member);
+  if (field) return { problems: { [nameOf(field)]: 'account.profile.notAllowed' } };
+  // The user cannot correct an attribute that is not on the page.
+  return { problem: { key: 'account.profile.incomplete', values: { tenant: here.account.tenant.name } } };
+}
+
+const factLabels: Readonly<Record<Member, string>> = {
   givenName: 'account.profile.givenName',
   familyName: 'account.profile.familyName',
   phoneNumber: 'account.profile.phoneNumber',
   locale: 'account.profile.language',
 };
-const fieldLabels: Readonly<Record<Field, string>> = { ...factLabels, phoneNumber: 'account.profile.phoneOptional' };
+const fieldLabels: Readonly<Record<Member, string>> = { ...factLabels, phoneNumber: 'account.profile.phoneOptional' };
 
 /** Values of the attribute `autocomplete`. @see HTML, autofill field names */
-const autocompletes: Readonly<Record<Field, string>> = {
+const autocompletes: Readonly<Record<Member, string>> = {
   givenName: 'given-name',
   familyName: 'family-name',
   phoneNumber: 'tel',

@@ -386,7 +386,7 @@ export interface Tenant {
     readonly helpUri?: string;
   };
   readonly locale?: string;
-  readonly selfService?: readonly ('name' | 'phone' | 'locale')[];
+  readonly selfService?: readonly ('name' | 'phone' | 'locale' | 'attributes')[];
   readonly status: 'active' | 'disabled';
   /** Format: date-time */
   readonly createdAt: string;
@@ -508,7 +508,7 @@ export interface Operations {
         readonly helpUri?: string;
       };
       readonly locale?: string;
-      readonly selfService?: readonly ('name' | 'phone' | 'locale')[];
+      readonly selfService?: readonly ('name' | 'phone' | 'locale' | 'attributes')[];
     };
     readonly answer: Tenant;
   };
@@ -540,7 +540,7 @@ export interface Operations {
         readonly helpUri?: string | null;
       } | null;
       readonly locale?: string | null;
-      readonly selfService?: readonly ('name' | 'phone' | 'locale')[] | null;
+      readonly selfService?: readonly ('name' | 'phone' | 'locale' | 'attributes')[] | null;
     };
     readonly answer: Tenant;
   };

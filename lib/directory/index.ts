@@ -33,7 +33,7 @@ export type { SignInRef } from './accounts/means.js';
 export type { OwnPasswordChange, OwnPasswordState, OwnPasswords } from './accounts/own-passwords.js';
 export { createRecentCutoffs } from './accounts/recent-cutoffs.js';
 export type { PreparedRegistration, Registration, RegistrationInput, RegistrationProblem } from './accounts/registration.js';
-export type { AttributeRules } from './attributes.js';
+export type { AttributeChanges, AttributeRules, OwnAttribute } from './attributes.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './clients/api-resources.js';
 export { type Authenticate, explainRefusal } from './clients/authenticate.js';
 export { isUsableKey, type MetadataWarning } from './clients/client-keys.js';

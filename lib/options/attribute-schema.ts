@@ -5,12 +5,14 @@
  */
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { isObject, missing, type OptionPath, unknownName, valueAt, wrong } from '../config-problem.js';
-import type { AttributeRules, InputProblem } from '../directory/index.js';
+import type { AttributeRules, InputProblem, OwnAttribute } from '../directory/index.js';
 import type { ConfigProblem } from '../errors.js';
 import { textFormats } from '../text/formats.js';
 import { referenceToken } from '../text/json-pointer.js';
 
 const ROOT: OptionPath = ['attributes', 'schema'];
+/** Another check reports names that are not texts. */
+const OWN: OptionPath = ['attributes', 'selfService'];
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -47,7 +49,14 @@ export async function readAttributes(options: unknown): Promise<Read> {
   const problems = [...subschemas(schema)].flatMap(problemsOf);
   if (problems.length > 0) return { problems };
   const { $schema: _, $id: __, ...plain } = schema;
-  return compiled(plain);
+  const names = valueAt(options, OWN);
+  const own = (Array.isArray(names) ? names : []).map((name, index) => ownAttribute(plain, name, [...OWN, index]));
+  const ofNames = own.flatMap((each) => ('path' in each ? [each] : []));
+  if (ofNames.length > 0) return { problems: ofNames };
+  return compiled(
+    plain,
+    own.flatMap((each) => ('path' in each ? [] : [each])),
+  );
 }
 
 function jsonOf(value: object): Schema | undefined {
@@ -102,10 +111,33 @@ function problemOfKeyword(keyword: string, value: unknown, path: OptionPath, isR
   return undefined;
 }
 
+const ownTypes: readonly unknown[] = ['string', 'number', 'integer', 'boolean'];
+
+/** Returns the attribute that users may change, or the problem with its name. */
+function ownAttribute({ properties: given }: Schema, name: unknown, path: OptionPath): OwnAttribute | ConfigProblem {
+  const properties = isObject(given) ? given : {};
+  // No form can have half of a character in the name of a field.
+  const names = Object.keys(properties).filter((each) => !/\p{Cs}/u.test(each));
+  const known = typeof name === 'string' && names.includes(name) ? name : undefined;
+  if (known === undefined) return unknownName(path, String(name), names, 'a property of attributes.schema');
+  const property = properties[known];
+  const { type, title, enum: choices } = isObject(property) ? property : {};
+  const isScalar = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
+  const hasChoices = Array.isArray(choices) && choices.every(isScalar);
+  if (!hasChoices && (choices !== undefined || !ownTypes.includes(type)))
+    return wrong(path, "a property with the type 'string', 'number', 'integer' or 'boolean', or with an enum of such values", known, true);
+  return {
+    name: known,
+    title: typeof title === 'string' && title.trim() !== '' ? title : known,
+    type: hasChoices ? 'enum' : (type as OwnAttribute['type']),
+    choices: hasChoices ? (choices as OwnAttribute['choices']) : [],
+  };
+}
+
 /** Maximum characters of a message of `ajv`. */
 const MOST_MESSAGE = 300;
 
-async function compiled(schema: Schema): Promise<Read> {
+async function compiled(schema: Schema, selfService: AttributeRules['selfService']): Promise<Read> {
   const Ajv2020 = await loadAjv();
   if (Ajv2020 === undefined) return { problems: [missing(ROOT, 'the package ajv 8, which checks attributes: run npm install ajv@8')] };
   const ajv = new Ajv2020({
@@ -126,8 +158,9 @@ async function compiled(schema: Schema): Promise<Read> {
   }
   try {
     const validate = ajv.compile(schema);
-    // Finds a `$ref` that refers to itself, which no value ends.
-    return { problems: [], rules: rulesOf(schema, validate, validate({})) };
+    // A `$ref` that refers to itself throws here.
+    validate({});
+    return { problems: [], rules: rulesOf(schema, validate, selfService) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return { problems: [missing(ROOT, `a schema that ajv compiles in strict mode, which says: ${message.slice(0, MOST_MESSAGE)}`)] };
@@ -152,9 +185,10 @@ async function loadAjv() {
   }
 }
 
-const rulesOf = (schema: Schema, validate: ValidateFunction, allowsNone: boolean): AttributeRules => ({
+const rulesOf = (schema: Schema, validate: ValidateFunction, selfService: AttributeRules['selfService']): AttributeRules => ({
   problemOf: (attributes) => (validate(attributes) ? undefined : problemIn(validate.errors ?? [])),
-  allowsNone,
+  selfService,
+  allowsNone: validate({}),
   schemaAt(pointer) {
     const copy = structuredClone(schema);
     for (const { schema: one } of subschemas(copy))

@@ -242,6 +242,17 @@ const attributes = {
     "a JSON Schema of an object, such as { type: 'object', properties: {} }",
     record<object>("a JSON Schema of an object, such as { type: 'object', properties: {} }"),
   ),
+  /**
+   * Names of attributes that users may change themselves, at the account page: properties of the schema with one of the types `string`, `number`,
+   * `integer` and `boolean`, or with `enum`. `selfService` of a tenant may forbid it.
+   * @default []
+   */
+  selfService: withDefault(
+    [],
+    list(text("the name of an attribute, such as 'nickname'", 1), "an array of different names of attributes, such as ['nickname']", {
+      isUnique: true,
+    }),
+  ),
 };
 /** Schema of the attributes of persons. */
 export interface AttributeOptions extends RequiredOptions<typeof attributes>, OptionalOptions<typeof attributes> {}

@@ -32,6 +32,15 @@ export const da: Record<keyof typeof en, string> = {
   'account.profile.tooLong': 'Skriv én linje med højst 200 tegn.',
   'account.profile.phoneProblem': 'Skriv et telefonnummer, for eksempel +47 22 33 44 55, eller lad feltet være tomt.',
   'account.profile.languageProblem': 'Vælg et sprog på listen.',
+  'account.profile.none': 'Intet',
+  'account.profile.yes': 'Ja',
+  'account.profile.no': 'Nej',
+  'account.profile.notInList': 'Vælg noget på listen.',
+  'account.profile.noNumber': 'Skriv et tal.',
+  'account.profile.noWholeNumber': 'Skriv et helt tal.',
+  'account.profile.notAllowed': 'Det er ikke tilladt her. Skriv noget andet.',
+  'account.profile.incomplete':
+    'Din profil kan ikke gemmes, fordi andre oplysninger om dig er ufuldstændige. Spørg din administrator hos {tenant}.',
   'account.profile.changedMeanwhile':
     'Din profil blev ændret et andet sted, efter at du åbnede denne side, så intet er gemt endnu. Kontrollér det, du har skrevet, og gem igen.',
   'account.profile.now': 'Gemt nu: {value}',

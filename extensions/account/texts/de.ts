@@ -32,6 +32,15 @@ export const de: Record<keyof typeof en, string> = {
   'account.profile.tooLong': 'Geben Sie eine Zeile mit höchstens 200 Zeichen ein.',
   'account.profile.phoneProblem': 'Geben Sie eine Telefonnummer ein, zum Beispiel +47 22 33 44 55, oder lassen Sie das Feld leer.',
   'account.profile.languageProblem': 'Wählen Sie eine Sprache aus der Liste.',
+  'account.profile.none': 'Keine Angabe',
+  'account.profile.yes': 'Ja',
+  'account.profile.no': 'Nein',
+  'account.profile.notInList': 'Wählen Sie einen Eintrag aus der Liste.',
+  'account.profile.noNumber': 'Geben Sie eine Zahl ein.',
+  'account.profile.noWholeNumber': 'Geben Sie eine ganze Zahl ein.',
+  'account.profile.notAllowed': 'Das ist hier nicht erlaubt. Geben Sie etwas anderes ein.',
+  'account.profile.incomplete':
+    'Ihr Profil kann nicht gespeichert werden, weil andere Angaben über Sie unvollständig sind. Fragen Sie Ihren Administrator bei {tenant}.',
   'account.profile.changedMeanwhile':
     'Ihr Profil wurde anderswo geändert, nachdem Sie diese Seite geöffnet hatten; deshalb ist noch nichts gespeichert. Prüfen Sie Ihre Eingaben, und speichern Sie noch einmal.',
   'account.profile.now': 'Jetzt gespeichert: {value}',

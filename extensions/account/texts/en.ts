@@ -31,6 +31,15 @@ export const en = {
   'account.profile.tooLong': 'Enter one line with at most 200 characters.',
   'account.profile.phoneProblem': 'Enter a phone number, such as +47 22 33 44 55, or leave the field empty.',
   'account.profile.languageProblem': 'Choose a language from the list.',
+  'account.profile.none': 'None',
+  'account.profile.yes': 'Yes',
+  'account.profile.no': 'No',
+  'account.profile.notInList': 'Choose an entry from the list.',
+  'account.profile.noNumber': 'Enter a number.',
+  'account.profile.noWholeNumber': 'Enter a whole number.',
+  'account.profile.notAllowed': 'This is not allowed here. Enter something else.',
+  'account.profile.incomplete':
+    'Your profile cannot be saved, because other information about you is incomplete. Ask your administrator at {tenant}.',
   'account.profile.changedMeanwhile':
     'Your profile was changed elsewhere after you opened this page, so nothing is saved yet. Check your entries, and save again.',
   'account.profile.now': 'Saved now: {value}',

@@ -32,6 +32,15 @@ export const nb: Record<keyof typeof en, string> = {
   'account.profile.tooLong': 'Skriv én linje med høyst 200 tegn.',
   'account.profile.phoneProblem': 'Skriv et telefonnummer, for eksempel +47 22 33 44 55, eller la feltet stå tomt.',
   'account.profile.languageProblem': 'Velg et språk fra listen.',
+  'account.profile.none': 'Ingen',
+  'account.profile.yes': 'Ja',
+  'account.profile.no': 'Nei',
+  'account.profile.notInList': 'Velg noe fra listen.',
+  'account.profile.noNumber': 'Skriv et tall.',
+  'account.profile.noWholeNumber': 'Skriv et helt tall.',
+  'account.profile.notAllowed': 'Dette er ikke tillatt her. Skriv noe annet.',
+  'account.profile.incomplete':
+    'Profilen din kan ikke lagres, fordi andre opplysninger om deg er ufullstendige. Spør administratoren din hos {tenant}.',
   'account.profile.changedMeanwhile':
     'Profilen din ble endret et annet sted etter at du åpnet denne siden, så ingenting er lagret ennå. Se over det du har skrevet, og lagre igjen.',
   'account.profile.now': 'Lagret nå: {value}',

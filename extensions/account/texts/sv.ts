@@ -32,6 +32,15 @@ export const sv: Record<keyof typeof en, string> = {
   'account.profile.tooLong': 'Ange en rad med högst 200 tecken.',
   'account.profile.phoneProblem': 'Ange ett telefonnummer, till exempel +47 22 33 44 55, eller lämna fältet tomt.',
   'account.profile.languageProblem': 'Välj ett språk i listan.',
+  'account.profile.none': 'Inget',
+  'account.profile.yes': 'Ja',
+  'account.profile.no': 'Nej',
+  'account.profile.notInList': 'Välj något i listan.',
+  'account.profile.noNumber': 'Ange ett tal.',
+  'account.profile.noWholeNumber': 'Ange ett heltal.',
+  'account.profile.notAllowed': 'Det här är inte tillåtet här. Ange något annat.',
+  'account.profile.incomplete':
+    'Din profil kan inte sparas, eftersom andra uppgifter om dig är ofullständiga. Fråga din administratör hos {tenant}.',
   'account.profile.changedMeanwhile':
     'Din profil ändrades någon annanstans efter att du öppnade den här sidan, så ingenting är sparat än. Kontrollera det du har angett och spara igen.',
   'account.profile.now': 'Sparat nu: {value}',

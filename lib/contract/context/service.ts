@@ -42,7 +42,7 @@ export interface ExtensionService {
     readonly email?: boolean;
   };
   /** The schema of the attributes of persons: the option `attributes`. */
-  readonly attributes?: Pick<AttributeRules, 'allowsNone' | 'schemaAt'>;
+  readonly attributes?: Pick<AttributeRules, 'allowsNone' | 'schemaAt' | 'selfService'>;
   /** Data that is stored with sign-ins: the option `sessions`. */
   readonly sessions: { readonly address: AddressPart };
   readonly lifetimes: {

@@ -12,7 +12,7 @@ import { personDefaults, personMembers } from '../../store/records/persons.js';
 import type { PendingEvent, Person, UserInvitation } from '../../store/records/records.js';
 import { isName, type NamedPerson, shownName } from '../../text/person-name.js';
 import { inputSchema } from '../../text/schemas.js';
-import { checkAttributes } from '../attributes.js';
+import { type AttributeChanges, changedAttributes, checkAttributes } from '../attributes.js';
 import type { DirectoryContext } from '../context.js';
 import { resolveGroupIds } from '../groups/group-refs.js';
 import type { Groups } from '../groups/groups.js';
@@ -220,13 +220,19 @@ function undoCreation({ context, tid }: Scope, person: Pick<Person, 'id' | 'crea
   return context.collections.persons.retire(id, [erased], (row) => row.tid === tid && row.user?.id === userId && isOwn(row));
 }
 
-/** @param more returns events in addition to `PersonUpdated` */
+/** A change that users make to their own person. */
+interface OwnChange {
+  readonly attributes: AttributeChanges | undefined;
+  /** Returns events in addition to `PersonUpdated`. */
+  events(before: Person, next: Person): readonly PendingEvent[];
+}
+
 async function update(
   scope: Scope,
   id: string,
   patch: PersonPatch,
   check: CheckCurrent<Person> | undefined,
-  more: (before: Person, next: Person) => readonly PendingEvent[] = () => [],
+  own?: OwnChange,
 ): Promise<Person> {
   const { context, nationalIds, rows, tid } = scope;
   const { now } = context;
@@ -245,20 +251,24 @@ async function update(
     const members = {
       ...(isOtherNumber && { phoneNumberVerified: false }),
       ...defined(plain),
+      ...(own?.attributes && { attributes: changedAttributes(context.attributes, row.attributes, own.attributes) }),
       ...changedNationalId(row, sealed),
     };
     const next = withChangedEmail(now, row, patched(now, row, members), vouchedBy);
     const [last] = removed.filter((name) => row[name] !== undefined);
     if (last !== undefined) checkNamed(next, `/${last}`);
-    return changed(row, next, pendingEvent(now, 'PersonUpdated', tid, { AggregateId: id }), ...more(row, next));
+    return changed(row, next, pendingEvent(now, 'PersonUpdated', tid, { AggregateId: id }), ...(own?.events(row, next) ?? []));
   });
 }
 
 async function updateOwn(scope: Scope, id: string, changes: OwnChanges, check: CheckCurrent<Person> | undefined): Promise<Person> {
   const { tid } = scope;
-  checkOwnChanges(changes, await scope.tenants.require(tid));
-  const { now } = scope.context;
-  return update(scope, id, changes, check, (before, next) =>
-    next.user ? [pendingEvent(now, 'UserProfileChanged', tid, { AggregateId: next.user.id, Parts: changedParts(before, next) })] : [],
-  );
+  const { now, attributes: rules } = scope.context;
+  checkOwnChanges(changes, await scope.tenants.require(tid), rules);
+  const { attributes, ...members } = changes;
+  return update(scope, id, members, check, {
+    attributes,
+    events: (before, next) =>
+      next.user ? [pendingEvent(now, 'UserProfileChanged', tid, { AggregateId: next.user.id, Parts: changedParts(before, next) })] : [],
+  });
 }

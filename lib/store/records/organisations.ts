@@ -14,8 +14,11 @@ const signIn = inputSchema({
   accountLinks: Type.Optional(Type.Boolean()),
 });
 
-/** Parts of their own person that users may change, as a tenant allows. `name` is the given name and the surname. */
-export const selfServiceParts = ['name', 'phone', 'locale'] as const;
+/**
+ * Parts of their own person that users may change, as a tenant allows. `name` is the given name and the surname, `attributes` the attributes that the option
+ * `attributes.selfService` names.
+ */
+export const selfServiceParts = ['name', 'phone', 'locale', 'attributes'] as const;
 export type SelfServicePart = (typeof selfServiceParts)[number];
 
 /** Members of a tenant that callers write. */
@@ -26,7 +29,7 @@ export const tenantMembers = {
   branding: Type.Optional(branding),
   /** A language tag of the pages' languages. */
   locale: Type.Optional(languageTag()),
-  /** Parts of their own person that users may change. @default name and locale */
+  /** Parts of their own person that users may change. @default name, locale and attributes */
   selfService: Type.Optional(Type.Array(oneOf(...selfServiceParts), { uniqueItems: true })),
 };
 export const tenant = Type.Object({

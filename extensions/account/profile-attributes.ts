@@ -1,0 +1,71 @@
+/** Fields of the profile page for attributes that the option `attributes.selfService` lets users change. */
+import {
+  cleanText,
+  type ExtensionContext,
+  type InLanguage,
+  type OwnAttribute,
+  type Person,
+  type Text,
+  type ViewPart,
+} from '../../lib/extension-door.js';
+
+/** Maximum characters of an attribute that users type. */
+const MOST_TEXT = 4096;
+
+/** Returns the name of the field in the form. The name has no character that a form or a page interprets. */
+export const attributeField = ({ name }: OwnAttribute): string => `attribute-${encodeURIComponent(name)}`;
+
+/** Returns the text of the field: empty for an absent value, and for a value of another type than the schema has now. */
+export function attributeText({ name, type, choices }: OwnAttribute, { attributes }: Pick<Person, 'attributes'>): string {
+  const value = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
+  if (type === 'enum') {
+    const place = choices.indexOf(value as string);
+    return place < 0 ? '' : String(place);
+  }
+  if (type === 'string') return typeof value === 'string' ? cleanText('line', value) : '';
+  return typeof value === (type === 'boolean' ? 'boolean' : 'number') ? String(value) : '';
+}
+
+/**
+ * Returns whether a form can show the attribute. The form has one line, so it would cut a longer text, and join the lines of a text.
+ */
+export function isShowable({ name, type }: OwnAttribute, { attributes }: Pick<Person, 'attributes'>): boolean {
+  const value = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
+  return type !== 'string' || typeof value !== 'string' || (value.length <= MOST_TEXT && !/[\r\n\u2028\u2029]/.test(value));
+}
+
+/** Returns the value that the user typed or selected, `null` for none, or the problem of the field. */
+export function typedValue({ type, choices }: OwnAttribute, text: string): { readonly value: unknown } | { readonly problem: Text } {
+  if (text === '') return { value: null };
+  if (type === 'string') return text.length > MOST_TEXT ? { problem: 'account.profile.notAllowed' } : { value: text };
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return { value: text === 'true' };
+  if (type === 'enum' || type === 'boolean') {
+    const value = /^\d{1,6}$/.test(text) ? choices[Number(text)] : undefined;
+    return value === undefined ? { problem: 'account.profile.notInList' } : { value };
+  }
+  const form = type === 'integer' ? /^[-+\u2212]?\d{1,15}$/ : /^[-+\u2212]?\d{1,15}(?:[.,]\d{1,15})?$/;
+  if (!form.test(text)) return { problem: type === 'integer' ? 'account.profile.noWholeNumber' : 'account.profile.noNumber' };
+  return { value: Number(text.replace('\u2212', '-').replace(',', '.')) };
+}
+
+/** Returns the words for a text of the field. */
+export function attributeWords({ type, choices }: OwnAttribute, text: string, { texts }: ExtensionContext['pages']): string | InLanguage {
+  if (type === 'enum') return String(choices[Number(text)]);
+  return type === 'boolean' ? { inLanguage: (locale) => texts(locale)[yesOrNo(text)] ?? text } : text;
+}
+
+const yesOrNo = (text: string): string => (text === 'true' ? 'account.profile.yes' : 'account.profile.no');
+
+/** Returns the field with its title in the schema. */
+export function attributePart(attribute: OwnAttribute, value: string, problem: Text | undefined): ViewPart {
+  const { title, type, choices } = attribute;
+  const name = attributeField(attribute);
+  const common = { part: 'field', name, label: { plain: title }, value, ...(problem !== undefined && { problem }) } as const;
+  // A person who changes something else need not enter an attribute that the schema requires.
+  if (type !== 'enum' && type !== 'boolean') return { ...common, isOptional: true };
+  const options =
+    type === 'enum'
+      ? choices.map((choice, index) => ({ value: String(index), title: { plain: String(choice) } }))
+      : ['true', 'false'].map((text) => ({ value: text, title: yesOrNo(text) }));
+  return { ...common, kind: 'select', options: [{ value: '', title: 'account.profile.none' }, ...options] };
+}
