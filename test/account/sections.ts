@@ -40,7 +40,14 @@ export class SectionWorld {
   }
 
   options(): TestIdpOptions {
-    const connection = { id: CONNECTION, name: 'Social', linkBySignIn: true, issuer: 'https://up.example', clientId: 'c', clientSecret: 's' };
+    const connection = {
+      id: CONNECTION,
+      name: 'Social',
+      linkBySignIn: true,
+      issuer: 'https://up.example',
+      clientId: 'c',
+      clientSecret: 's',
+    };
     return {
       ...operatorOptions,
       seed: { ...operatorSeed, extensions: { connections: [connection] } } as never,

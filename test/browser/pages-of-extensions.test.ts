@@ -114,7 +114,8 @@ async function factors(): Promise<void> {
 /** Somebody is signed in with three browsers, and looks at the sessions. */
 async function sessions(): Promise<void> {
   const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:144.0) Gecko/20100101 Firefox/144.0';
-  for (const userAgent of [firefox, 'a program']) await signIn(new Agent({ 'user-agent': userAgent }), begin(), 'alice@globex.test', 'alice');
+  for (const userAgent of [firefox, 'a program'])
+    await signIn(new Agent({ 'user-agent': userAgent }), begin(), 'alice@globex.test', 'alice');
   const visitor = new Visitor({ 'user-agent': firefox });
   await signIn(visitor, begin(), 'alice@globex.test', 'alice');
   await visitor.follow(await visitor.get(`${service.issuer}/idp/account/sessions`));

@@ -69,14 +69,12 @@ async function person({
 } = {}): Promise<Person> {
   const name = `w-${randomUUID().slice(0, 8)}@mail.test`;
   const externalIdentities = identities.map((idp) => ({ idp, subject: `${name} at ${idp}` }));
-  const { user } = await service.idp
-    .tenant(tid)
-    .persons.create({
-      givenName: 'Way',
-      familyName: 'In',
-      email: name,
-      user: { userName: name, status: 'active', emailVerified: true, externalIdentities },
-    });
+  const { user } = await service.idp.tenant(tid).persons.create({
+    givenName: 'Way',
+    familyName: 'In',
+    email: name,
+    user: { userName: name, status: 'active', emailVerified: true, externalIdentities },
+  });
   const oid = user?.id as string;
   if (password) await service.idp.directory.credentials.seedPassword(oid, name);
   return { tid, name, oid };

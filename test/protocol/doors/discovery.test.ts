@@ -43,7 +43,8 @@ describe('4.1 discovery', () => {
 
   test('4.1 claims_supported lists the default claims and those of the protocol', async () => {
     const { claims_supported: claims } = await discovery();
-    const expected = `sub tid oid family_name given_name name preferred_username locale picture email email_verified secondary_emails phone_number
+    const expected =
+      `sub tid oid family_name given_name name preferred_username locale picture email email_verified secondary_emails phone_number
       phone_number_verified orgid orgin company_name may_login role perm amr acr idp auth_time`.split(/\s+/);
     expect(claims).toEqual(expect.arrayContaining(expected));
     expect(new Set(claims).size).toBe(claims.length);
