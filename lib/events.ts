@@ -51,6 +51,10 @@ export interface EventMap {
   UserEmailVerified: { readonly AggregateId: string };
   /** An administrator ended one session of the user. */
   SessionEnded: { readonly AggregateId: string; readonly SessionId: string };
+  /** The user, or an administrator, withdrew the consent of the user for a client. The grants and tokens of the client for this user are revoked. */
+  ConsentWithdrawn: { readonly AggregateId: string; readonly ClientId: string };
+  /** The user was signed out of one client that has no consent of the user. The grants and tokens of the client for this user are revoked. */
+  UserSignedOutOfClient: { readonly AggregateId: string; readonly ClientId: string };
   TenantCreated: { readonly AggregateId: string };
   TenantUpdated: { readonly AggregateId: string };
   TenantRemoved: { readonly AggregateId: string };
@@ -197,6 +201,8 @@ export const eventNames = [
   'UserEmailVerified',
   'UserProfileChanged',
   'SessionEnded',
+  'ConsentWithdrawn',
+  'UserSignedOutOfClient',
   'TenantCreated',
   'TenantUpdated',
   'TenantRemoved',

@@ -16,7 +16,7 @@ export {
 export type { Approver, CibaNotification, RequestDecision } from './contract/clients/authentication-requests.js';
 export type { Extension } from './contract/extension.js';
 export type { MailMessage } from './contract/pages/letter.js';
-export type { Sessions, UserRef, UserSession } from './contract/sign-in/sessions.js';
+export type { Sessions, SignedInClient, UserRef, UserSession } from './contract/sign-in/sessions.js';
 export type {
   Acceptance,
   AcceptedAccount,

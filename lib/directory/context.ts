@@ -159,8 +159,18 @@ export const openedCollections = (store: CheckedDirectory): Collections => ({
   accountEvents: store.collection('accountEvents'),
 });
 
-/** The sign-ins that a change invalidates: sign-ins of one user, by `oid`, or of all users of a tenant. */
-export type SignInCutoff = { readonly oid: string } | { readonly tid: string; readonly after?: string };
+/** The sign-ins that a change invalidates: sign-ins of one user, by `oid`, sign-ins of one user to one client, or sign-ins of all users of a tenant. */
+export type SignInCutoff = { readonly oid: string } | ClientCutoff | { readonly tid: string; readonly after?: string };
+
+/** The end of the access of one client to the data of one user. */
+export interface ClientCutoff {
+  readonly oid: string;
+  readonly clientId: string;
+  /** Time of the change, in milliseconds since the epoch. Later grants of the client continue. */
+  readonly at: number;
+  /** Creation of the consent that the change withdraws, in milliseconds since the epoch. Absent without a consent. */
+  readonly consent?: number;
+}
 
 /** Returns the time from which sign-ins are valid again, for a record that the invalidating change writes. */
 export type NextNotBefore = (record: { readonly notBefore?: Date }) => Date;

@@ -377,6 +377,7 @@ function createServices(context: DirectoryContext, parts: ServiceParts) {
   const links = createLinks(context);
   const { erase, removeUser } = personRemovalOver(context);
   const means = createAccountMeans(context, { privileges, accounts, sources: meansSources });
+  const accountEvents = createAccountEvents(context, issuer);
   return {
     means,
     tenants,
@@ -384,11 +385,17 @@ function createServices(context: DirectoryContext, parts: ServiceParts) {
     clients,
     apiResources,
     authenticate: createAuthenticate(clients, apiResources, context.now),
-    consents: createConsents(context, async (vouchedBy, userId) => {
-      const account = await accounts.findByOid(userId);
-      return account !== undefined && means.open(vouchedBy, account.person);
+    consents: createConsents(context, {
+      covers: async (vouchedBy, userId) => {
+        const account = await accounts.findByOid(userId);
+        return account !== undefined && means.open(vouchedBy, account.person);
+      },
+      async raise(type, userId, clientId, cause) {
+        const account = await accounts.findByOid(userId);
+        if (account) await accountEvents.raise(type, account, { AggregateId: userId, ClientId: clientId }, cause);
+      },
     }),
-    accountEvents: createAccountEvents(context, issuer),
+    accountEvents,
     acceptance: createAcceptance({ context, tenants, credentials, means, ...ofInvitations }),
     forTenant(tid: string): TenantDirectory {
       const groups = createGroups(context, tenants, permissions, tid);

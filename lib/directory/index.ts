@@ -42,7 +42,7 @@ export { authorityOfClient, scopesOfClient } from './clients/client-vouchers.js'
 export { type ClientFields, type ClientInput, type Clients, clientDefaults } from './clients/clients.js';
 export type { Consents } from './clients/consents.js';
 export type { UnderstoodMetadata } from './clients/pasted-metadata.js';
-export type { Authority, SignInMeans, Vouching } from './context.js';
+export type { Authority, ClientCutoff, SignInMeans, Vouching } from './context.js';
 export { createDirectory } from './create-directory.js';
 export type { FindPasswordProblem, PasswordOwner, PasswordProblem, PasswordRule, RefusedPasswords } from './credentials/password-rules.js';
 export { createPasswords, type Passwords } from './credentials/passwords.js';

@@ -10,7 +10,7 @@ import { createPseudonyms } from './clients/pairwise.js';
 import { createChallengeRule } from './clients/pkce.js';
 import { routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './context.js';
-import { endIfCutOff } from './sessions/begun-sign-ins.js';
+import { endIfCutOff, endIfWithdrawn } from './sessions/begun-sign-ins.js';
 import { createBrowserState } from './sessions/browser-state.js';
 import { refreshUseOf } from './tokens/grants/refresh-token.js';
 
@@ -37,7 +37,8 @@ export function createParts(dependencies: OidcDependencies, keys: OidcParts['key
       useOf: (ctx, token) => refreshUseOf(ctx, token, clientOf(ctx.oidc.client)),
       accessTokenOf: (ctx) => clientOf(ctx.oidc.client)?.lifetimes.accessToken,
       codeRequestOf,
-      checkBegun: (begun) => endIfCutOff(parts, begun),
+      checkBegun: async ({ signIns, grants }) =>
+        (await endIfCutOff(parts, signIns)) ?? (await endIfWithdrawn(parts, [...signIns, ...grants])),
     }),
     browserState: createBrowserState(dependencies),
     challengeRule: createChallengeRule(dependencies.logger),

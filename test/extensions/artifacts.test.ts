@@ -114,6 +114,23 @@ describe('short-lived records of an extension', () => {
     expect(await kept.take('tablet')).toBe(2);
   });
 
+  test('of an account and a client end with the access of that client alone', async () => {
+    // Later than the cut-off of the test before.
+    passTime(2);
+    const kept = context.records.artifact(devices);
+    const { consents } = service.idp.directory;
+    await consents.allow(alice.oid, 'third-party', ['openid']);
+    await kept.put('of a client', 1, { oid: alice.oid, clientId: 'third-party' });
+    await kept.put('of a client later', 1, { oid: alice.oid });
+    await kept.update('of a client later', () => 2, { clientId: 'third-party' });
+    await kept.put('of another client', 1, { oid: alice.oid, clientId: 'web' });
+    await kept.put('of no client', 1, { oid: alice.oid });
+    await consents.withdraw(alice.oid, 'third-party');
+    const read = await Promise.all(['of a client', 'of a client later', 'of another client', 'of no client'].map((id) => kept.read(id)));
+    expect(read).toEqual([undefined, undefined, 1, 1]);
+    await expect(context.records.artifact(states).put('no account', 1, { clientId: 'web' })).rejects.toThrow(TypeError);
+  });
+
   test('of an account are compared with the account that the request has read; those of others with theirs', async () => {
     const [before, other] = await Promise.all(
       ['alice@acme.test', 'bob@globex.test'].map(async (name) => (await service.idp.directory.accounts.candidates(name))[0]),

@@ -67,6 +67,21 @@ describe('F3: two requests of one session write at once', () => {
     expect(merged(signedIn, ours, theirs)?.grants).toEqual([grant('two'), grant('one')]);
   });
 
+  test('a grant that the other request removed stays removed', () => {
+    const base = { ...signedIn, authorizations: { web: { grantId: 'w' }, spa: { grantId: 's' } }, grants: [grant('w'), grant('s', 'spa')] };
+    const ours = {
+      ...base,
+      grants: [...base.grants, grant('j', 'jwt')],
+      authorizations: { ...base.authorizations, jwt: { grantId: 'j' } },
+    };
+    const theirs = { ...signedIn, authorizations: { spa: { grantId: 's' } }, grants: [grant('s', 'spa')] };
+    expect(merged(base, ours, theirs)).toEqual({
+      ...signedIn,
+      authorizations: { spa: { grantId: 's' }, jwt: { grantId: 'j' } },
+      grants: [grant('s', 'spa'), grant('j', 'jwt')],
+    });
+  });
+
   test('the put replaces exactly what was merged with, lives as long as either, and keeps links', () => {
     const result = mergeSessions(
       stored(signedIn),

@@ -229,13 +229,23 @@ class StoredRequests implements Requests {
     return (await this.#userRequests.entriesOf(oid)).some((entry) => entry.id === id);
   }
 
-  async #settle(id: string, change: (request: RequestRecord) => RequestRecord, records: ExtensionArtifacts): Promise<RequestDecision> {
+  /** @param options `clientId`: the client of an approval, which ends with the access of the client */
+  async #settle(
+    id: string,
+    change: (request: RequestRecord) => RequestRecord,
+    records: ExtensionArtifacts,
+    options: Pick<PutArtifact, 'clientId'>,
+  ): Promise<RequestDecision> {
     let isOurs = false;
-    const after = (await records.update(id, (value) => {
-      const request = value as RequestRecord | undefined;
-      isOurs = request?.state === 'pending' && !this.#isExpired(request);
-      return isOurs ? change(request as RequestRecord) : value;
-    })) as RequestRecord | undefined;
+    const after = (await records.update(
+      id,
+      (value) => {
+        const request = value as RequestRecord | undefined;
+        isOurs = request?.state === 'pending' && !this.#isExpired(request);
+        return isOurs ? change(request as RequestRecord) : value;
+      },
+      options,
+    )) as RequestRecord | undefined;
     if (!after) return { outcome: 'unknown' };
     return { outcome: isOurs ? 'decided' : 'over', request: this.#viewOf(id, after) };
   }
@@ -248,7 +258,8 @@ class StoredRequests implements Requests {
     records = this.#records(),
   ): Promise<RequestDecision> {
     const announcement = await this.#announce?.(this.#viewOf(id, request));
-    const decision = await this.#settle(id, (before) => ({ ...before, ...change, decidedAt: this.#now() }), records);
+    const options = change.state === 'approved' ? { clientId: request.clientId } : {};
+    const decision = await this.#settle(id, (before) => ({ ...before, ...change, decidedAt: this.#now() }), records, options);
     announcement?.release();
     return decision;
   }

@@ -30,6 +30,13 @@ export interface UserSession {
   readonly clientIds: readonly string[];
 }
 
+/** A client that a user is signed in to: the client has a grant of the user, in a session or without one. */
+export interface SignedInClient {
+  readonly clientId: string;
+  /** Time of the first of these sign-ins. */
+  readonly signedInAt: Date;
+}
+
 /** A user in a tenant. With another tenant's id, the user is not found. */
 export type UserRef = ParentRef;
 
@@ -47,4 +54,11 @@ export interface Sessions {
    * @param spared the session that continues, as {@link UserSession.id}, and a name of the cause
    */
   endOthers(user: UserRef, spared: { readonly session: string; readonly cause: string }, by?: Attribution): Promise<void>;
+  /** Returns the clients that the user is signed in to, in the order of their first sign-ins. */
+  clients(user: UserRef): Promise<readonly SignedInClient[]>;
+  /**
+   * Ends all grants and tokens of one client for the user, in all sessions, and notifies the client over the back channel. Withdraws the consent of the user,
+   * if there is one. The sessions, and the grants of other clients, continue. Returns false if the client has neither a consent nor a grant.
+   */
+  endClient(user: UserRef, clientId: string, by?: Attribution): Promise<boolean>;
 }

@@ -46,6 +46,11 @@ export function createSignInCutoffs({ deliveries: { enqueue, handle }, caches, r
   const nextNotBefore: NextNotBefore = ({ notBefore }) =>
     new Date((Math.floor(Math.max(now(), notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
 
+  /** Notes the cut-off of a user. The cut-off of one client leaves all answers about the user to other clients as they are. */
+  const noted = async (cutoff: Exclude<SignInCutoff, { readonly tid: string }>): Promise<void> => {
+    if (!('clientId' in cutoff)) await recent.note(cutoff.oid);
+  };
+
   return {
     on(listener) {
       end = listener;
@@ -54,7 +59,7 @@ export function createSignInCutoffs({ deliveries: { enqueue, handle }, caches, r
         // Caches may hold the former tenant, if a node crashed after its write and before it notified them.
         if ('tid' in cutoff) await caches.changed(collections.tenants.name, cutoff.tid);
         // The node that made the change may have died before it noted the cut-off, and before it notified the caches.
-        else await recent.note(cutoff.oid);
+        else await noted(cutoff);
         const left = await listener(cutoff);
         if (left) (await enqueue([{ kind: KIND, data: { ...left } }])).release();
       });
@@ -67,7 +72,7 @@ export function createSignInCutoffs({ deliveries: { enqueue, handle }, caches, r
       const changed = await change(nextNotBefore);
       // The sign-ins of a whole tenant may be too many to wait for. The row of the tenant is on every node within a second.
       if ('tid' in cutoff || end === undefined) delivery.release();
-      else await endBeforeAnswer(Promise.all([recent.note(cutoff.oid), end(cutoff)]), delivery);
+      else await endBeforeAnswer(Promise.all([noted(cutoff), end(cutoff)]), delivery);
       return changed;
     },
   };

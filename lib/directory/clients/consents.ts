@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { present } from '../../present.js';
 import type { Consent, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { newRecord } from '../input.js';
@@ -19,18 +20,46 @@ export interface Consents {
    * @param vouchedBy voucher of the sign-in in which the user gives the consent. @default no limit
    */
   allow(userId: string, clientId: string, scopes: readonly string[], claims?: readonly string[], vouchedBy?: Voucher): Promise<Consent>;
-  /** Removes a consent. Returns whether there was one. */
+  /** Removes a consent, and ends the access of the client by {@link endClient}. Returns whether there was a consent. Without one, nothing ends. */
   withdraw(userId: string, clientId: string): Promise<boolean>;
+  /**
+   * Ends all grants and tokens of a client for the user, in all sessions and without a session, and notifies the client over the back channel. The sessions
+   * continue. Removes the consent, if there is one. The promise resolves when the grants have ended on every node.
+   */
+  endClient(userId: string, clientId: string): Promise<void>;
 }
 
-/** @param covers whether a voucher covers the privileges that a user has now */
-export function createConsents(
-  { collections: { consents }, now }: DirectoryContext,
-  covers: (vouchedBy: Voucher, userId: string) => Promise<boolean>,
-): Consents {
+export interface ConsentsParts {
+  /** Returns whether a voucher covers the privileges that a user has now. */
+  readonly covers: (vouchedBy: Voucher, userId: string) => Promise<boolean>;
+  /**
+   * Raises an event of a user. Does nothing for a user who does not exist.
+   * @param cause as in `AccountEvents.raise`
+   */
+  readonly raise: (type: 'ConsentWithdrawn' | 'UserSignedOutOfClient', userId: string, clientId: string, cause?: string) => Promise<void>;
+}
+
+export function createConsents(context: DirectoryContext, { covers, raise }: ConsentsParts): Consents {
+  const {
+    collections: { consents },
+    now,
+    withCutoff,
+  } = context;
   /** Returns whether a consent counts. Reads the privileges only if a tenant's administrator vouched for a sign-in. */
   const counts = async ({ userId, vouchedBy }: Consent): Promise<boolean> =>
     vouchedBy?.by !== 'tenant' || (await covers(vouchedBy, userId));
+
+  async function endClient(userId: string, clientId: string): Promise<void> {
+    const id = consentId(userId, clientId);
+    const consent = (await consents.get(id))?.createdAt.getTime();
+    const isThere = consent !== undefined || (await consents.has(id));
+    await withCutoff({ oid: userId, clientId, at: now(), ...present({ consent }) }, async () => {
+      // The event comes first: if the node dies in between, the consent can be withdrawn again. Its cause names the consent, so that there is one event.
+      if (isThere) await raise('ConsentWithdrawn', userId, clientId, JSON.stringify([id, consent]));
+      else await raise('UserSignedOutOfClient', userId, clientId);
+      if (isThere) await consents.remove(id);
+    });
+  }
 
   return {
     async get(userId, clientId) {
@@ -38,7 +67,12 @@ export function createConsents(
       return consent && (await counts(consent)) ? consent : undefined;
     },
     find: (userId) => consents.find({ byUser: [userId] }),
-    withdraw: (userId, clientId) => consents.remove(consentId(userId, clientId)),
+    async withdraw(userId, clientId) {
+      if (!(await consents.has(consentId(userId, clientId)))) return false;
+      await endClient(userId, clientId);
+      return true;
+    },
+    endClient,
     async allow(userId, clientId, scopes, claims = [], vouchedBy = undefined) {
       const id = consentId(userId, clientId);
       const stored = await consents.get(id);

@@ -40,6 +40,8 @@ export type OurGrant = Grant & { login: PinnedLogin; sid?: string };
 export interface GrantRecord {
   readonly clientId: string;
   readonly accountId: string;
+  /** Time at which the grant was made, in seconds since the epoch. */
+  readonly iat?: number;
   /** Absent, like `login`, if a host made the grant by `provider.Grant`. */
   readonly sid?: string;
   readonly login?: PinnedLogin;

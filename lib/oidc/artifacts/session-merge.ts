@@ -51,8 +51,11 @@ export function mergeSessions(
         merged.authorizations[clientId] = authorization;
     }
   }
-  const grants = new Map([...(now.grants ?? []), ...(mine.grants ?? [])].map((grant) => [grant.grantId, grant]));
-  if (grants.size > 0) merged.grants = [...grants.values()];
+  // A grant that the other request removed has ended, and stays removed.
+  const known = new Set(before.grants?.map(({ grantId }) => grantId));
+  const added = mine.grants?.filter(({ grantId }) => !known.has(grantId)) ?? [];
+  const grants = new Map([...(now.grants ?? []), ...added].map((grant) => [grant.grantId, grant]));
+  if (mine.grants || now.grants) merged.grants = [...grants.values()];
   const { account: _, ...write } = ours;
   return {
     ...write,

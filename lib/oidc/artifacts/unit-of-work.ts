@@ -10,12 +10,20 @@ import { LostWrite } from './lost-writes.js';
  */
 type Merge = (fresh: Artifact | undefined) => Put | undefined;
 
+/** Records that a commit has just added to accounts. */
+export interface Begun {
+  /** Sign-ins: sessions with their grants, and grants without a session. */
+  readonly signIns: readonly Put[];
+  /** Grants in a session that its account had before. */
+  readonly grants: readonly Put[];
+}
+
 /**
- * Checks sign-ins that a commit has just added to their accounts: sessions, and grants without a session. Ends a sign-in that was cut off before the
- * commit.
- * @returns the store key of a sign-in that was cut off
+ * Checks records that a commit has just added to accounts. Ends a sign-in that was cut off before the commit, and a grant whose consent was withdrawn before
+ * the commit.
+ * @returns the store key of a record that was ended
  */
-export type CheckBegun = (begun: readonly Put[]) => Promise<ArtifactKey | undefined>;
+export type CheckBegun = (begun: Begun) => Promise<ArtifactKey | undefined>;
 
 /** Retries of a merge before it counts as lost. */
 const MERGE_ATTEMPTS = 16;
@@ -119,7 +127,7 @@ export class UnitOfWork {
     const ofAccounts: Committed[] = [];
     for (const writes of slots) ofAccounts.push(...(await this.#commitSlot(writes, merges)));
     const begun = begunBy(ofAccounts);
-    const ended = begun.length > 0 && (await this.#checkBegun?.(begun));
+    const ended = begun && (await this.#checkBegun?.(begun));
     if (ended) throw new LostWrite(ended);
   }
 
@@ -186,15 +194,18 @@ interface Committed {
 const isOfAccount = (write: ArtifactWrite): write is Put => write.op === 'put' && write.account !== undefined;
 
 /**
- * Returns the writes that added a record to an account which the account's list may have lacked when a cut-off read the list. A grant beside a session
- * that its account had before is no such record, because the end of the session makes the request lose.
+ * Returns the writes that added a record to an account which the account's list may have lacked when a cut-off, or the withdrawal of a consent, read the list.
+ * A cut-off makes the request lose by the end of the session, so a grant in a session that its account had before is apart from the sign-ins.
  */
-function begunBy(ofAccounts: readonly Committed[]): readonly Put[] {
+function begunBy(ofAccounts: readonly Committed[]): Begun | undefined {
   const isListed = ({ write, before }: Committed): boolean => before?.account === write.account;
+  const added = ofAccounts.filter((each) => !isListed(each)).map(({ write }) => write);
+  if (added.length === 0) return undefined;
   const continued = new Set(
     ofAccounts.flatMap((each) => (isListed(each) && typeof each.write.if === 'object' ? [each.write.account] : [])),
   );
-  return ofAccounts.flatMap((each) => (isListed(each) || continued.has(each.write.account) ? [] : [each.write]));
+  const isContinued = ({ account }: Put): boolean => continued.has(account);
+  return { signIns: added.filter((write) => !isContinued(write)), grants: added.filter(isContinued) };
 }
 
 function bySlot(all: ArtifactWrite[]): ArtifactWrite[][] {

@@ -1,5 +1,5 @@
 /**
- * Sign-ins that a cut-off did not find, because they were written after it.
+ * Sign-ins that a cut-off, or the withdrawal of a consent, did not find, because they were written after it.
  *
  * A request reads its account, and writes the sign-in later. A cut-off between the two does not find the sign-in in the store. The account is therefore
  * read again after the write: either this read finds the cut-off, or the cut-off, which writes the directory before it lists the records of the account,
@@ -13,6 +13,7 @@ import type { SessionPayload } from '../artifacts/session-merge.js';
 import { textOf } from '../artifacts/short-form.js';
 import { readStored } from '../artifacts/stored-records.js';
 import type { OidcParts } from '../context.js';
+import { endGrant } from './client-access.js';
 import { changeSession } from './sessions.js';
 import { endOfAccount, isOver } from './user-sessions.js';
 
@@ -28,6 +29,30 @@ export async function endIfCutOff(parts: OidcParts, begun: readonly BegunSignIn[
     return each.key;
   }
   return undefined;
+}
+
+/**
+ * Ends grants whose consent was withdrawn before they were written. The grant loader reads the consent before the write, so the consent
+ * is read again after the write, as {@link endIfCutOff} reads the account again.
+ * @param granted grants among the written records, in a session that continues as well as in a new session
+ * @returns the store key of a grant without a consent
+ */
+export async function endIfWithdrawn(parts: OidcParts, granted: readonly BegunSignIn[]): Promise<ArtifactKey | undefined> {
+  for (const each of granted) {
+    const grant = isOfKind(each.key, 'Grant') ? readStored<GrantRecord>('Grant', each) : undefined;
+    if (!grant || (await isAllowed(parts, grant))) continue;
+    await endGrant(parts, grant.accountId, each.key);
+    return each.key;
+  }
+  return undefined;
+}
+
+async function isAllowed({ directory, internalClients }: OidcParts, { accountId, clientId, openid }: GrantRecord): Promise<boolean> {
+  if (internalClients.owns(clientId)) return true;
+  const client = directory.clients.peek(clientId) ?? (await directory.clients.get(clientId));
+  if (!client?.requireConsent) return true;
+  const consent = await directory.consents.get(accountId, clientId);
+  return openid?.scope?.split(' ').every((scope) => consent?.scopes.includes(scope)) ?? consent !== undefined;
 }
 
 /**

@@ -1,24 +1,20 @@
-import type { Sessions, UserRef, UserSession } from '../../contract/sign-in/sessions.js';
+import type { Sessions, SignedInClient, UserRef, UserSession } from '../../contract/sign-in/sessions.js';
 import { type Account, isVoid, isWaitOver } from '../../directory/index.js';
 import { browserNames } from '../../display/browser-names.js';
 import { IdpError } from '../../errors.js';
 import { present } from '../../present.js';
-import { digestOfKey, isOfKind } from '../../store/artifact-key.js';
+import { digestOfKey } from '../../store/artifact-key.js';
 import type { Artifact } from '../../store/artifact-store.js';
 import { putAtOf } from '../../store/records/extension-artifacts.js';
 import { inSharedTime } from '../../times/node-time.js';
 import { type GrantRecord, ownerOf } from '../accounts/login-context.js';
 import { sessionEnd } from '../accounts/session-end.js';
-import type { SessionExtras } from '../artifacts/session-members.js';
-import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
-import { isDamaged, readStored } from '../artifacts/stored-records.js';
+import type { SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcParts } from '../context.js';
+import { type Found, type FoundGrant, inGroups, recordsOf, rememberedAs } from './account-records.js';
+import { endOfClient } from './client-access.js';
 import { LogoutNotices } from './logout-notices.js';
 import { endSignIn } from './sessions.js';
-
-/** Returns a grant in the form in which a session remembers it. */
-const rememberedAs = ({ clientId, accountId, sid, login }: GrantRecord, expiresAt: number): SessionGrant[] =>
-  sid === undefined || !login ? [] : [{ clientId, grantId: '', accountId, sid, sub: login.sub, exp: expiresAt / 1000 }];
 
 /** An artifact with its end in the time that all nodes share. */
 type Ending = Pick<Artifact, 'key' | 'value' | 'expiresAt'>;
@@ -31,23 +27,6 @@ function describedGrant({ key, expiresAt, grant: { isOwn, clientId, login } }: F
   return [{ id: digestOfKey(key), inBrowser: false, ...signedIn, clientIds: [clientId] }];
 }
 
-interface Found extends Artifact {
-  readonly session: SessionPayload & SessionExtras;
-}
-
-interface FoundGrant extends Artifact {
-  readonly grant: GrantRecord;
-}
-
-/** The sessions, grants and records of extensions of an account. */
-interface Records {
-  readonly sessions: readonly Found[];
-  readonly grants: readonly FoundGrant[];
-  readonly others: readonly Artifact[];
-  /** Damaged sessions and grants, which give no access. */
-  readonly damaged: readonly Artifact[];
-}
-
 /**
  * Returns whether a sign-in of the account has ended for good.
  * @param signIn the session, or the login of a grant, which names its owner
@@ -56,8 +35,6 @@ interface Records {
 export const isOver = (account: Account | undefined, authTime = 0, signIn: object | undefined, session: string | undefined): boolean =>
   !account || isVoid(account, new Date(authTime * 1000), ownerOf(account.person.user.id, signIn as GrantRecord['login']), session);
 
-/** Records of an account that are ended at the same time. */
-const AT_ONCE = 16;
 /** Seconds by which an end in the time of a node may differ from the same end in the shared time. */
 const CLOCK_SECONDS = 2;
 /** Persons of a tenant whose sign-ins are ended in one step. */
@@ -71,7 +48,8 @@ export function createUserSessions(parts: OidcParts): Sessions {
   const { directory } = parts;
   directory.onSignInCutoff(async (whose) => {
     if ('tid' in whose) return endOfTenant(parts, whose.tid, whose.after);
-    await endOf(parts, whose.oid);
+    if ('clientId' in whose) await endOfClient(parts, whose);
+    else await endOf(parts, whose.oid);
     return undefined;
   });
 
@@ -90,7 +68,29 @@ export function createUserSessions(parts: OidcParts): Sessions {
       await accountOf(parts, user);
       await directory.as(by).forTenant(user.tid).users.signOutEverywhere(user.userId);
     },
+
+    clients: (user) => clients(parts, user),
+
+    async endClient(user, clientId, by = {}) {
+      const { consents } = directory.as(by);
+      if ((await clients(parts, user)).every((client) => client.clientId !== clientId)) return consents.withdraw(user.userId, clientId);
+      await consents.endClient(user.userId, clientId);
+      return true;
+    },
   };
+}
+
+/** Internal clients are pages of the service itself, to which users sign in with each visit. */
+async function clients(parts: OidcParts, user: UserRef): Promise<readonly SignedInClient[]> {
+  const account = await accountOf(parts, user);
+  const { grants } = await recordsOf(parts, user.userId);
+  const first = new Map<string, number>();
+  for (const { grant } of grants) {
+    const { clientId, login } = grant;
+    if (!login || parts.internalClients.owns(clientId) || isOver(account, login.authTime, login, login.session)) continue;
+    first.set(clientId, Math.min(login.authTime, first.get(clientId) ?? login.authTime));
+  }
+  return [...first].sort(([, one], [, other]) => one - other).map(([clientId, at]) => ({ clientId, signedInAt: new Date(at * 1000) }));
 }
 
 type EndedBy = NonNullable<Parameters<Sessions['end']>[2]>;
@@ -177,11 +177,6 @@ export async function endOfAccount(parts: OidcParts, oid: string): Promise<Accou
   return account;
 }
 
-/** Ends a group of records at the same time, then the next group. An account may have thousands of records, which would overload the store at once. */
-async function inGroups<T>(all: readonly T[], end: (each: T) => Promise<unknown>): Promise<void> {
-  for (let start = 0; start < all.length; start += AT_ONCE) await Promise.all(all.slice(start, start + AT_ONCE).map(end));
-}
-
 /** Ends the sign-ins of a page of users. Returns the next page. */
 async function endOfTenant(parts: OidcParts, tid: string, after: string | undefined): Promise<{ tid: string; after: string } | undefined> {
   const persons = await parts.directory.forTenant(tid).persons.find({ limit: PAGE, ...present({ after }) });
@@ -194,21 +189,6 @@ async function accountOf({ directory }: OidcParts, { tid, userId }: UserRef): Pr
   const account = await directory.accounts.findByOid(userId);
   if (account?.tenant.id !== tid) throw new IdpError('not_found');
   return account;
-}
-
-async function recordsOf({ artifacts }: OidcParts, oid: string): Promise<Records> {
-  const all = await artifacts.listByAccount(oid);
-  const of = <T>(kind: string) =>
-    all.flatMap((artifact) => {
-      const record = isOfKind(artifact.key, kind) ? readStored<T>(kind, artifact) : undefined;
-      return record ? [{ artifact, record }] : [];
-    });
-  return {
-    sessions: of<Found['session']>('Session').map(({ artifact, record }) => ({ ...artifact, session: record })),
-    grants: of<GrantRecord>('Grant').map(({ artifact, record }) => ({ ...artifact, grant: record })),
-    others: all.filter((artifact) => putAtOf(artifact) !== undefined),
-    damaged: all.filter(isDamaged),
-  };
 }
 
 const withSharedTime = <A extends Ending>({ now }: OidcParts, artifact: A): A => ({

@@ -27,6 +27,8 @@ export interface ArtifactKind {
 export interface PutArtifact {
   /** The user's id, for kinds with `account`. */
   readonly oid?: string;
+  /** A client, for kinds with `account`: the record also ends when the access of this client to the account ends. `update` sets it too. */
+  readonly clientId?: string;
   /** The grant of an access token, for kinds with `ofGrant`. */
   readonly grantId?: string;
   /** Seconds, at most as many as the kind has. @default the lifetime of the kind */
@@ -66,6 +68,8 @@ interface Envelope {
   /** The value of a kind with `unsealed`. */
   readonly value?: unknown;
   readonly grant?: ArtifactKey;
+  /** Id of the client whose access the record is. */
+  readonly client?: string;
 }
 
 const PREFIX = 'Extension.';
@@ -74,6 +78,10 @@ const PURPOSE = 'extension artifacts';
 /** Returns the time at which a record of an extension was put; undefined for a record of the protocol. */
 export const putAtOf = (artifact: Pick<Artifact, 'key' | 'value'>): Date | undefined =>
   artifact.key.startsWith(PREFIX) ? new Date(envelopeOf(artifact).at) : undefined;
+
+/** Returns the client of a record of an extension; undefined for a record without a client. */
+export const clientOfArtifact = (artifact: Pick<Artifact, 'key' | 'value'>): string | undefined =>
+  artifact.key.startsWith(PREFIX) ? envelopeOf(artifact).client : undefined;
 
 export interface ExtensionArtifactsParts {
   readonly artifacts: ArtifactStore;
@@ -104,13 +112,15 @@ async function put(
   scope: Scope,
   id: string,
   value: unknown,
-  { oid, grantId, lifetimeSeconds = scope.kind.lifetimeSeconds }: PutArtifact = {},
+  { oid, clientId, grantId, lifetimeSeconds = scope.kind.lifetimeSeconds }: PutArtifact = {},
 ): Promise<boolean> {
   const { artifacts, kind, now } = scope;
   if ((oid !== undefined) !== (kind.account === true))
     throw new TypeError(
       `An artifact of ${kind.name} ${oid === undefined ? 'has no oid' : 'has an oid'}. Give an oid if the kind has account: true, and none otherwise.`,
     );
+  if (clientId !== undefined && !kind.account)
+    throw new TypeError(`An artifact of ${kind.name} has a clientId, but no account. Give a clientId only if the kind has account: true.`);
   const lifetimeMs = lifetimeMsOf(kind, lifetimeSeconds);
   if ((grantId !== undefined) !== (kind.ofGrant === true))
     throw new TypeError(
@@ -119,7 +129,7 @@ async function put(
   const grant = grantId === undefined ? undefined : artifactKey('Grant', grantId);
   if (grantId !== undefined && !(grant && (await isKept(artifacts, grant)))) return false;
   const key = keyOf(kind, id);
-  const envelope: Envelope = { at: now(), ...(grant && { grant }), ...stored(scope, key, value) };
+  const envelope: Envelope = { at: now(), ...(grant && { grant }), ...present({ client: clientId }), ...stored(scope, key, value) };
   const expiresAt = nodeTime() + lifetimeMs;
   const { ok } = await artifacts.commit([
     { op: 'put', if: 'absent', key, value: JSON.stringify(envelope), expiresAt, ...present({ account: oid }) },
@@ -147,7 +157,7 @@ async function update(scope: Scope, id: string, change: (value: unknown) => unkn
       continue;
     }
     const { version, ...rest } = artifact;
-    const value = JSON.stringify({ ...envelopeOf(artifact), ...stored(scope, key, after) });
+    const value = JSON.stringify({ ...envelopeOf(artifact), ...present({ client: options?.clientId }), ...stored(scope, key, after) });
     const seconds = options?.lifetimeSeconds;
     const expiresAt = seconds === undefined ? rest.expiresAt : nodeTime() + lifetimeMsOf(kind, seconds);
     if ((await artifacts.commit([{ op: 'put', if: { version }, ...rest, expiresAt, value }])).ok) return after;

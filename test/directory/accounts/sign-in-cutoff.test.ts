@@ -72,6 +72,16 @@ test('F5: a delivered cut-off is noted first, because its node may have died bef
   expect(steps).toEqual(['noted o', 'ended']);
 });
 
+test('F5: the cut-off of one client is not noted, because the user may still sign in to the others', async () => {
+  const { steps, run, deliver } = withSteps(async () => {
+    steps.push('ended');
+    return undefined;
+  });
+  await run({ oid: 'o', clientId: 'c', at: 1 });
+  await deliver({ oid: 'o', clientId: 'c', at: 1 });
+  expect(steps).toEqual(['enqueued', 'changed', 'ended', 'withdrawn', 'answered', 'ended']);
+});
+
 test('F5: the sign-ins of a tenant are delivered, because there may be many', async () => {
   const { steps, run } = withSteps(() => new Promise(() => {}));
   await run({ tid: 't' });
