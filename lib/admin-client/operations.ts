@@ -148,6 +148,17 @@ export interface Connection {
   readonly updatedAt: string;
 }
 
+export interface Consent {
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  /** Claims that the client requested individually. */
+  readonly claims?: readonly string[];
+  /** Format: date-time */
+  readonly createdAt: string;
+  /** Format: date-time */
+  readonly updatedAt: string;
+}
+
 export interface Event {
   readonly specversion: '1.0';
   readonly id: string;
@@ -806,6 +817,16 @@ export interface Operations {
   /** Ends one session of a user, with its grants. Scope `idp.sessions:write`. */
   'DELETE /tenants/{tid}/users/{id}/sessions/{sessionId}': {
     readonly params: { readonly tid: string; readonly id: string; readonly sessionId: string };
+    readonly answer: undefined;
+  };
+  /** Lists the consents of a user. Scope `idp.consents:read`. */
+  'GET /tenants/{tid}/users/{id}/consents': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: { readonly items: readonly Consent[]; readonly unreadable?: readonly Unreadable[] };
+  };
+  /** Withdraws a consent of a user, ends the grants and tokens of the client for this user, and notifies the client. Scope `idp.consents:write`. */
+  'DELETE /tenants/{tid}/users/{id}/consents/{clientId}': {
+    readonly params: { readonly tid: string; readonly id: string; readonly clientId: string };
     readonly answer: undefined;
   };
   /** Lists groups. Scope `idp.groups:read`. */

@@ -32,7 +32,10 @@ async function recordsOf(of: string): Promise<TenantRecords> {
   await obtainTokens(service.issuer, { userName, password });
   const [{ id }] = (await root(`/tenants/${of}/users?userName=${userName}`)).json.items;
   const [{ id: session }] = (await root(`/tenants/${of}/users/${id}/sessions`)).json.items;
-  return { ...(await makeRecords(root, of)), session, impersonation: (await impersonations.insert(of)).id };
+  const records = await makeRecords(root, of);
+  const client = of === tid.Acme ? 'third-party' : 'pairwise';
+  await service.idp.directory.consents.allow(records.user, client, ['openid']);
+  return { ...records, session, client, impersonation: (await impersonations.insert(of)).id };
 }
 
 describe('H1: foreign is absent', () => {

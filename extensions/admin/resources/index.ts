@@ -6,6 +6,7 @@
  * has the rules of records. Extensions contribute more operations.
  */
 import type { ExtensionContext, Operation } from '../../../lib/extension-door.js';
+import { consents } from './consents.js';
 import { apiResources, clients } from './credentials.js';
 import { exports } from './exports.js';
 import { groups } from './groups.js';
@@ -31,6 +32,7 @@ export function resources(context: ExtensionContext): readonly Operation[] {
     ...means.operations,
     ...links,
     ...sessions(context),
+    ...consents,
     ...groups(means),
     ...permissions,
     ...clients(means),

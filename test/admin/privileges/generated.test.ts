@@ -146,6 +146,7 @@ const open: Readonly<Record<string, string>> = {
   'POST /tenants/{tid}/users/{id}/sign-out': TAKES_AWAY,
   'DELETE /tenants/{tid}/users/{id}/sessions': TAKES_AWAY,
   'DELETE /tenants/{tid}/users/{id}/sessions/{sessionId}': TAKES_AWAY,
+  'DELETE /tenants/{tid}/users/{id}/consents/{clientId}': TAKES_AWAY,
   'POST /tenants/{tid}/impersonations/{id}/end': TAKES_AWAY,
   'POST /tenants/{tid}/invitations/{id}/revoke': TAKES_AWAY,
   'DELETE /tenants/{tid}/invitations/{id}': TAKES_AWAY,

@@ -18,6 +18,8 @@ export interface TenantRecords {
   readonly webhook: string;
   readonly connection: string;
   readonly session?: string;
+  /** A client that has a consent of the user. Clients are of no tenant, so the clients of two tenants have to differ. */
+  readonly client?: string;
   readonly impersonation?: string;
   readonly serviceProvider?: string;
 }
@@ -50,6 +52,7 @@ export const meant = (path: string, parameter: string, records: TenantRecords): 
     webhooks: records.webhook,
     connections: records.connection,
     sessions: records.session,
+    consents: records.client,
     impersonations: records.impersonation,
     'saml-service-providers': records.serviceProvider,
     link: records.user,

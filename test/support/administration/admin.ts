@@ -28,7 +28,7 @@ export interface AdminClient {
 }
 
 const resources = [
-  ...['tenants', 'subsidiaries', 'persons', 'users', 'links', 'sessions', 'groups'],
+  ...['tenants', 'subsidiaries', 'persons', 'users', 'links', 'sessions', 'consents', 'groups'],
   ...['permissions', 'clients', 'api-resources', 'keys', 'invitations', 'webhooks', 'factors', 'connections', 'impersonations'],
 ];
 export const adminScopes = [

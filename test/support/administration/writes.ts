@@ -138,6 +138,14 @@ const writes = new Map<string, MakeWrite>([
   ],
   ['DELETE /tenants/{tid}/users/{id}/sessions', async () => ({ params: await signedIn() })],
   ['DELETE /tenants/{tid}/users/{id}/sessions/{sessionId}', async () => ({ params: await signedIn() })],
+  [
+    'DELETE /tenants/{tid}/users/{id}/consents/{clientId}',
+    async () => {
+      const params = { id: await user(), clientId: 'third-party' };
+      await of().service.idp.directory.consents.allow(params.id, params.clientId, ['openid']);
+      return { params };
+    },
+  ],
   ['POST /tenants/{tid}/invitations', async () => ({ body: { userId: await user(), send: false } })],
   // To see the link is to be able to accept.
   ['GET /tenants/{tid}/invitations/{id}/link', one(invitation)],
