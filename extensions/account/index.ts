@@ -12,13 +12,14 @@ import {
   type ExtensionContext,
   type ViewPart,
 } from '../../lib/extension-door.js';
+import { applications } from './applications.js';
 import { profile } from './profile.js';
 import { addReturn, type Section } from './section.js';
 import { sessions } from './sessions.js';
 import { texts } from './texts/index.js';
 
 /** Sections of this extension. */
-const sections: readonly Section[] = [profile, sessions];
+const sections: readonly Section[] = [profile, sessions, applications];
 
 const pathOf = ({ service: { own } }: Pick<ExtensionContext, 'service'>): string => `${own}/account`;
 const pageOf = (context: ExtensionContext) => createOwnPage(context, 'account:page', pathOf(context));

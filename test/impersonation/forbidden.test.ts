@@ -63,6 +63,8 @@ beforeAll(async () => {
 
 describe('issue 15: no link, password, factor or account page', () => {
   const pages = {
+    '/idp/account/applications': 'GET POST',
+    '/idp/account/applications/x': 'GET',
     '/idp/account/password': 'GET POST',
     '/idp/account/profile': 'GET POST',
     '/idp/account/sessions': 'GET POST',

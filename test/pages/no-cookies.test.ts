@@ -38,6 +38,7 @@ const afterForm = 'comes after a form, which a browser without cookies cannot se
 const mailed = 'a mailed link shows its form to any browser, and an unknown link has none';
 const asked = 'refuses a request that is none; another one begins a sign-in';
 const others: Readonly<Record<string, string>> = {
+  'GET /idp/account/applications/return': afterSignIn,
   'GET /idp/account/return': afterSignIn,
   'GET /idp/account/password/return': afterSignIn,
   'GET /idp/account/profile/return': afterSignIn,

@@ -15,6 +15,7 @@ const at = (path: string) => service.issuer + path;
 /** Pages on which people see or change something of their own. */
 const own = [
   '/idp/account',
+  '/idp/account/applications',
   '/idp/account/password',
   '/idp/account/profile',
   '/idp/account/sessions',

@@ -2,7 +2,7 @@
  * MFA-HALF: an incomplete sign-in does not count. Every route of the service is sorted. A route that shows or changes something of a person is called
  * while each kind of requirement is open, with forms that a complete sign-in got. The other routes are named with a reason.
  */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { captureMail, invite, invitingSeed, personalTenant, tenantNamed } from '../support/administration/invitations.js';
@@ -328,6 +328,21 @@ const subjects: Readonly<Record<string, Subject>> = {
         denying: path,
         forms: [[page, { decision: 'approve' }]],
         changed: async () => (await asking.requests.read(request.id))?.state,
+      };
+    },
+  },
+  'the applications': {
+    routes: ['GET /idp/account/applications', 'POST /idp/account/applications', 'GET /idp/account/applications/:name'],
+    async begin(who) {
+      await service.idp.directory.consents.allow(who.oid, 'third-party', ['openid']);
+      const path = `/account/applications/${createHash('sha256').update('third-party').digest('base64url')}`;
+      const { agent, page } = await own(who, path);
+      const [, end = ''] = /name="end" value="([^"]+)"/.exec(page.body) ?? [];
+      return {
+        agent,
+        pages: ['/account/applications', path],
+        forms: [[page, { end }]],
+        changed: async () => service.idp.directory.consents.find(who.oid),
       };
     },
   },

@@ -68,6 +68,24 @@ export const da: Record<keyof typeof en, string> = {
 
   'account.applications.title': 'Applikationer',
   'account.applications.summary': 'Se, hvilke applikationer du bruger, og træk tilbage, hvad de må.',
+  'account.applications.lead': 'Disse applikationer har adgang til din konto.',
+  'account.applications.none': 'Ingen applikationer har adgang til din konto.',
+  'account.applications.allowed': 'Du gav adgang den {date}.',
+  'account.applications.signedIn': 'Du loggede ind den {date}.',
+  'account.applications.disabled': 'Denne applikation er slået fra.',
+  'account.applications.removed': 'Denne applikation findes ikke længere.',
+  'account.applications.may': 'Applikationen kan:',
+  'account.applications.claims': 'Den får også disse oplysninger:',
+  'account.applications.about': 'Om {client}',
+  'account.applications.ends':
+    'Når du trækker adgangen tilbage, bliver {client} logget ud af din konto på alle enheder. Den skal spørge dig igen, næste gang du logger ind.',
+  'account.applications.withdraw': 'Træk adgangen tilbage',
+  'account.applications.signsOut':
+    '{client} bliver logget ud af din konto på alle enheder. Du er stadig logget ind her, så {client} kan logge dig ind igen uden at spørge.',
+  'account.applications.signOut': 'Log ud dér',
+  'account.applications.withdrawn': 'Adgangen er trukket tilbage.',
+  'account.applications.signedOutThere': 'Du er logget ud dér.',
+  'account.applications.back': 'Tilbage til dine applikationer',
 
   'account.signIns.title': 'Seneste logins',
   'account.signIns.summary': 'Se, hvornår og med hvilken browser du loggede ind.',

@@ -68,6 +68,24 @@ export const de: Record<keyof typeof en, string> = {
 
   'account.applications.title': 'Anwendungen',
   'account.applications.summary': 'Sehen Sie, welche Anwendungen Sie nutzen, und widerrufen Sie, was diese dürfen.',
+  'account.applications.lead': 'Diese Anwendungen haben Zugriff auf Ihr Konto.',
+  'account.applications.none': 'Keine Anwendung hat Zugriff auf Ihr Konto.',
+  'account.applications.allowed': 'Sie haben den Zugriff am {date} erlaubt.',
+  'account.applications.signedIn': 'Sie haben sich am {date} angemeldet.',
+  'account.applications.disabled': 'Diese Anwendung ist abgeschaltet.',
+  'account.applications.removed': 'Diese Anwendung gibt es nicht mehr.',
+  'account.applications.may': 'Die Anwendung kann:',
+  'account.applications.claims': 'Die Anwendung erhält außerdem diese Daten:',
+  'account.applications.about': 'Über {client}',
+  'account.applications.ends':
+    'Wenn Sie den Zugriff widerrufen, wird {client} auf allen Geräten von Ihrem Konto abgemeldet. Bei Ihrer nächsten Anmeldung muss die Anwendung Sie wieder fragen.',
+  'account.applications.withdraw': 'Zugriff widerrufen',
+  'account.applications.signsOut':
+    '{client} wird auf allen Geräten von Ihrem Konto abgemeldet. Hier bleiben Sie angemeldet. {client} kann Sie deshalb ohne Nachfrage wieder anmelden.',
+  'account.applications.signOut': 'Dort abmelden',
+  'account.applications.withdrawn': 'Der Zugriff ist widerrufen.',
+  'account.applications.signedOutThere': 'Sie sind dort abgemeldet.',
+  'account.applications.back': 'Zurück zu Ihren Anwendungen',
 
   'account.signIns.title': 'Letzte Anmeldungen',
   'account.signIns.summary': 'Sehen Sie, wann und mit welchem Browser Sie sich angemeldet haben.',

@@ -67,6 +67,24 @@ export const en = {
 
   'account.applications.title': 'Applications',
   'account.applications.summary': 'See which applications you use, and withdraw what they may do.',
+  'account.applications.lead': 'These applications have access to your account.',
+  'account.applications.none': 'No application has access to your account.',
+  'account.applications.allowed': 'You allowed access on {date}.',
+  'account.applications.signedIn': 'You signed in on {date}.',
+  'account.applications.disabled': 'This application is switched off.',
+  'account.applications.removed': 'This application no longer exists.',
+  'account.applications.may': 'The application is able to:',
+  'account.applications.claims': 'It also gets this data:',
+  'account.applications.about': 'About {client}',
+  'account.applications.ends':
+    'When you withdraw the access, {client} is signed out of your account on all devices. It has to ask you again at your next sign-in.',
+  'account.applications.withdraw': 'Withdraw access',
+  'account.applications.signsOut':
+    '{client} is signed out of your account on all devices. You stay signed in here, so {client} can sign you in again without asking.',
+  'account.applications.signOut': 'Sign out there',
+  'account.applications.withdrawn': 'The access is withdrawn.',
+  'account.applications.signedOutThere': 'You are signed out there.',
+  'account.applications.back': 'Back to your applications',
 
   'account.signIns.title': 'Recent sign-ins',
   'account.signIns.summary': 'See when and with which browser you signed in.',

@@ -67,6 +67,24 @@ export const fi: Record<keyof typeof en, string> = {
 
   'account.applications.title': 'Sovellukset',
   'account.applications.summary': 'Katso, mitä sovelluksia käytät, ja peru niiden oikeuksia.',
+  'account.applications.lead': 'Näillä sovelluksilla on pääsy tilillesi.',
+  'account.applications.none': 'Millään sovelluksella ei ole pääsyä tilillesi.',
+  'account.applications.allowed': 'Sallit pääsyn {date}.',
+  'account.applications.signedIn': 'Kirjauduit sisään {date}.',
+  'account.applications.disabled': 'Tämä sovellus on poistettu käytöstä.',
+  'account.applications.removed': 'Tätä sovellusta ei enää ole.',
+  'account.applications.may': 'Sovellus voi:',
+  'account.applications.claims': 'Se saa myös nämä tiedot:',
+  'account.applications.about': 'Tietoja: {client}',
+  'account.applications.ends':
+    'Kun peruutat pääsyn, {client} kirjataan ulos tililtäsi kaikilla laitteilla. Sen on kysyttävä sinulta uudelleen, kun kirjaudut seuraavan kerran.',
+  'account.applications.withdraw': 'Peruuta pääsy',
+  'account.applications.signsOut':
+    '{client} kirjataan ulos tililtäsi kaikilla laitteilla. Sinä pysyt täällä kirjautuneena, joten {client} voi kirjata sinut takaisin kysymättä.',
+  'account.applications.signOut': 'Kirjaudu ulos sieltä',
+  'account.applications.withdrawn': 'Pääsy on peruutettu.',
+  'account.applications.signedOutThere': 'Sinut on kirjattu ulos sieltä.',
+  'account.applications.back': 'Takaisin sovelluksiin',
 
   'account.signIns.title': 'Viimeisimmät kirjautumiset',
   'account.signIns.summary': 'Katso, milloin ja millä selaimella kirjauduit.',

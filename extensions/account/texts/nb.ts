@@ -68,6 +68,24 @@ export const nb: Record<keyof typeof en, string> = {
 
   'account.applications.title': 'Applikasjoner',
   'account.applications.summary': 'Se hvilke applikasjoner du bruker, og trekk tilbake det de har lov til.',
+  'account.applications.lead': 'Disse applikasjonene har tilgang til kontoen din.',
+  'account.applications.none': 'Ingen applikasjoner har tilgang til kontoen din.',
+  'account.applications.allowed': 'Du ga tilgang {date}.',
+  'account.applications.signedIn': 'Du logget inn {date}.',
+  'account.applications.disabled': 'Denne applikasjonen er slått av.',
+  'account.applications.removed': 'Denne applikasjonen finnes ikke lenger.',
+  'account.applications.may': 'Applikasjonen kan:',
+  'account.applications.claims': 'Den får også disse opplysningene:',
+  'account.applications.about': 'Om {client}',
+  'account.applications.ends':
+    'Når du trekker tilgangen tilbake, blir {client} logget ut av kontoen din på alle enheter. Den må spørre deg på nytt neste gang du logger inn.',
+  'account.applications.withdraw': 'Trekk tilbake tilgangen',
+  'account.applications.signsOut':
+    '{client} blir logget ut av kontoen din på alle enheter. Du er fortsatt logget inn her, så {client} kan logge deg inn igjen uten å spørre.',
+  'account.applications.signOut': 'Logg ut der',
+  'account.applications.withdrawn': 'Tilgangen er trukket tilbake.',
+  'account.applications.signedOutThere': 'Du er logget ut der.',
+  'account.applications.back': 'Tilbake til applikasjonene dine',
 
   'account.signIns.title': 'Siste innlogginger',
   'account.signIns.summary': 'Se når og med hvilken nettleser du logget inn.',

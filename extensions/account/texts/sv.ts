@@ -68,6 +68,24 @@ export const sv: Record<keyof typeof en, string> = {
 
   'account.applications.title': 'Applikationer',
   'account.applications.summary': 'Se vilka applikationer du använder och återkalla vad de får göra.',
+  'account.applications.lead': 'De här applikationerna har åtkomst till ditt konto.',
+  'account.applications.none': 'Ingen applikation har åtkomst till ditt konto.',
+  'account.applications.allowed': 'Du gav åtkomst den {date}.',
+  'account.applications.signedIn': 'Du loggade in den {date}.',
+  'account.applications.disabled': 'Den här applikationen är avstängd.',
+  'account.applications.removed': 'Den här applikationen finns inte längre.',
+  'account.applications.may': 'Applikationen kan:',
+  'account.applications.claims': 'Den får också de här uppgifterna:',
+  'account.applications.about': 'Om {client}',
+  'account.applications.ends':
+    'När du återkallar åtkomsten loggas {client} ut från ditt konto på alla enheter. Den måste fråga dig igen nästa gång du loggar in.',
+  'account.applications.withdraw': 'Återkalla åtkomsten',
+  'account.applications.signsOut':
+    '{client} loggas ut från ditt konto på alla enheter. Du är fortfarande inloggad här, så {client} kan logga in dig igen utan att fråga.',
+  'account.applications.signOut': 'Logga ut där',
+  'account.applications.withdrawn': 'Åtkomsten är återkallad.',
+  'account.applications.signedOutThere': 'Du är utloggad där.',
+  'account.applications.back': 'Tillbaka till dina applikationer',
 
   'account.signIns.title': 'Senaste inloggningar',
   'account.signIns.summary': 'Se när och med vilken webbläsare du loggade in.',
