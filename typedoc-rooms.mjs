@@ -16,7 +16,7 @@ const categories = [
   [/^lib\/present\./, 'Extensions'],
   [/^lib\/logger\./, 'The service'],
   [/^lib\/admin-client\//, 'Administration'],
-  [/^lib\/store\/records\/(records|persons|organisations|clients|service-records|stored)\./, 'Records'],
+  [/^lib\/store\/records\/(records|persons|organisations|clients|service-records|sign-ins|stored)\./, 'Records'],
   [/^lib\/directory\//, 'Services of the directory'],
   [/^lib\/store\/|^lib\/service\/copy-directory\.|^adapters\/conformance\//, 'Stores and adapters'],
   [/^adapters\//, 'Stores and adapters'],

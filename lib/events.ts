@@ -49,6 +49,11 @@ export interface EventMap {
   UserProfileChanged: { readonly AggregateId: string; readonly Parts: readonly string[] };
   /** The user proved their e-mail address by a mailed link. */
   UserEmailVerified: { readonly AggregateId: string };
+  /**
+   * The user signed in from a browser that the account does not know. `SignInId` is the id in the history of sign-ins. Raised at most once a day for each
+   * browser.
+   */
+  UserSignedInWithNewBrowser: { readonly AggregateId: string; readonly SignInId: string };
   /** An administrator ended one session of the user. */
   SessionEnded: { readonly AggregateId: string; readonly SessionId: string };
   /** The user, or an administrator, withdrew the consent of the user for a client. The grants and tokens of the client for this user are revoked. */
@@ -200,6 +205,7 @@ export const eventNames = [
   'UserEmailChanged',
   'UserEmailVerified',
   'UserProfileChanged',
+  'UserSignedInWithNewBrowser',
   'SessionEnded',
   'ConsentWithdrawn',
   'UserSignedOutOfClient',

@@ -141,6 +141,7 @@ export type {
   PersonRef,
   PreparedRegistration,
   Proof,
+  RecentSignIn,
   RegistrationInput,
   RegistrationProblem,
   ResetState,

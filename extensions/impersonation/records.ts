@@ -159,16 +159,18 @@ export const impersonations = defineCollection({
   events: true,
   erase: withoutReasons,
   userRemoved: withoutReasons,
-  async export(rows, { personId }) {
-    const exported = ({ id, reason, clientId, startedAt, endsAt, endedAt, endedBy, operator, targetOid }: ImpersonationRow) => ({
-      id,
-      operator: operator.oid,
-      user: targetOid,
-      ...present({ reason }),
-      clientId,
-      startedAt: startedAt.toISOString(),
-      endsAt: endsAt.toISOString(),
-      ...(endedAt ? { endedAt: endedAt.toISOString(), endedBy } : {}),
+  async export(rows, { personId }, reader) {
+    // The other of the two persons, and the reason that the impersonator typed, concern others.
+    const ofOthers = ({ operator, targetOid, reason }: ImpersonationRow) =>
+      reader === 'person' ? {} : { operator: operator.oid, user: targetOid, ...present({ reason }) };
+    const exported = (row: ImpersonationRow) => ({
+      id: row.id,
+      ...(reader === 'person' && { isOfImpersonator: row.operatorPersonId === personId }),
+      ...ofOthers(row),
+      clientId: row.clientId,
+      startedAt: row.startedAt.toISOString(),
+      endsAt: row.endsAt.toISOString(),
+      ...(row.endedAt ? { endedAt: row.endedAt.toISOString(), endedBy: row.endedBy } : {}),
     });
     return (await ofPerson(rows, personId)).map(exported);
   },

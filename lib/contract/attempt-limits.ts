@@ -27,6 +27,7 @@ export const attemptLimits = {
   linksFromAddress: { counts: 'requests for mailed links from one address', of: 'signInFailuresPerAddress', in: HOUR },
   linksOfUser: { counts: 'mailed links of one kind for one user', of: 3, in: HOUR },
   mailsToAddress: { counts: 'mails to one address', of: 5, in: HOUR },
+  newBrowserMails: { counts: 'mails to one account about unknown browsers', of: 3, in: DAY },
   registrationMails: { counts: 'mails about registrations to one address in one tenant', of: 3, in: HOUR },
   invitationForms: { counts: 'forms for a personal account with one invitation', of: 30, in: DAY },
   invitationAccounts: { counts: 'personal accounts that are created with one invitation', of: 5, in: DAY },
@@ -37,6 +38,7 @@ export const attemptLimits = {
   secretsOfClient: { counts: 'wrong secrets or assertions of one client or API resource from one address', of: 20, in: MINUTE },
   signaturesOfProvider: { counts: 'wrong signatures in forms of one SAML service provider from one address', of: 20, in: MINUTE },
   signaturesFromAddress: { counts: 'wrong signatures in forms of SAML service providers from one address', of: 100, in: MINUTE },
+  downloadsOfAccount: { counts: 'downloads of the data of one account', of: 5, in: HOUR },
   adminRequests: { counts: 'requests of one client to the admin API', of: 'adminRequestsPerMinute', in: MINUTE },
   authenticationRequests: { counts: 'authentication requests (CIBA) of one client', of: 'authenticationRequestsPerMinute', in: MINUTE },
 } as const satisfies Readonly<Record<string, AttemptLimit>>;

@@ -18,6 +18,7 @@ import type {
   Removal,
   RemovedUser,
   SeedRecord,
+  SignInHistoryRow,
   Subsidiary,
   Tenant,
   UpkeepRecord,
@@ -41,6 +42,7 @@ export interface Collections {
   readonly clients: CheckedCollection<Client>;
   readonly apiResources: CheckedCollection<ApiResource>;
   readonly consents: CheckedCollection<Consent>;
+  readonly signIns: CheckedCollection<SignInHistoryRow>;
   readonly signingKeys: CheckedCollection<KeyRing>;
   readonly events: CheckedCollection<EventRecord>;
   readonly deliveries: CheckedCollection<Delivery>;
@@ -149,6 +151,7 @@ export const openedCollections = (store: CheckedDirectory): Collections => ({
   clients: store.collection('clients'),
   apiResources: store.collection('apiResources'),
   consents: store.collection('consents'),
+  signIns: store.collection('signIns'),
   signingKeys: store.collection('signingKeys'),
   events: store.collection('events'),
   deliveries: store.collection('deliveries'),
@@ -180,6 +183,9 @@ export type NextNotBefore = (record: { readonly notBefore?: Date }) => Date;
  * the sign-ins of the user have ended on every node. For a tenant, the promise resolves after the change, and the delivery ends the sign-ins.
  */
 export type WithCutoff = <T>(cutoff: SignInCutoff, change: (nextNotBefore: NextNotBefore) => Promise<T>) => Promise<T>;
+
+/** Reader of an export. A person gets neither ids nor words of other persons, such as of a support agent who impersonated the person. */
+export type ExportReader = 'administrator' | 'person';
 
 /** A person who was erased, or whose user was removed. Holds ids alone, because it is stored until all data of the person is removed. */
 export interface ForgottenPerson {

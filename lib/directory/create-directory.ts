@@ -8,6 +8,7 @@ import { outboxes } from '../store/records/collections.js';
 import { type DamagedRow, readablePartOf, withDamaged } from '../store/records/readable-part.js';
 import { nodeTime } from '../times/node-time.js';
 import { createAccountEvents } from './accounts/account-events.js';
+import type { Accounts } from './accounts/accounts.js';
 import { nothingAsked } from './accounts/asked-in-sign-in.js';
 import { createCredentials } from './accounts/credentials.js';
 import { createAccounts } from './accounts/find-accounts.js';
@@ -19,6 +20,7 @@ import { createPrivileges } from './accounts/privileges.js';
 import { unknownCutoffs } from './accounts/recent-cutoffs.js';
 import { createRegistration } from './accounts/registration.js';
 import { createSignInCutoffs, type SignInCutoffs } from './accounts/sign-in-cutoff.js';
+import { createSignInHistory, createSignInSweep } from './accounts/sign-in-history.js';
 import { createWaysIn } from './accounts/ways-in.js';
 import { createApiResources, createApiScopes } from './clients/api-resources.js';
 import { createAuthenticate } from './clients/authenticate.js';
@@ -73,10 +75,12 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const { personRemovalOver, tenantRemoval } = createRemovals(options, context, { ...background, signIns });
   nudgeAtWork(options, background.outbox, tenantRemoval);
   const { invitationParts, passwordResets, emailProofs } = createLinkServices(options, context, { ...background, ...accountServices });
-  const personExports = createPersonExports(context);
+  const history = createHistory(options, context, accountServices.accounts);
+  const personExports = createPersonExports({ ...context, ...history });
   const missingReferences = createMissingReferences(context);
   const { credentials, ownPasswords, privileges, accounts, policies, meansSources, waysIn } = accountServices;
   const { trials, outbox, deliveries, keyCompletion, events, eventFeed } = background;
+  const works = [keyCompletion, tenantRemoval, history.signInSweep, outbox, deliveries];
   const shared = {
     issuer,
     apiScopes: createApiScopes(context),
@@ -103,17 +107,12 @@ export function createDirectory(options: DirectoryOptions): Directory {
     outbox,
     keyCompletion,
     tenantRemoval,
+    ...history,
     problemOf: createRowProblems(context, missingReferences.of),
     unreadable: (name: RecordName) => unreadableRecord(store, missingReferences, name),
-    problems: () => [
-      ...trials.problems(),
-      ...[keyCompletion, outbox, deliveries, tenantRemoval].flatMap((work): readonly HealthProblem[] => work.problems()),
-    ],
+    problems: () => [...trials.problems(), ...works.flatMap((work): readonly HealthProblem[] => work.problems())],
     async close() {
-      await keyCompletion.close();
-      await tenantRemoval.close();
-      await outbox.close();
-      await deliveries.close();
+      for (const work of works) await work.close();
     },
   };
   const parts = {
@@ -275,6 +274,17 @@ function createRemovals(
       lease: leaseOf(options, 'tenant removals'),
       logger,
     }),
+  };
+}
+
+/** Creates the history of sign-ins, and the sweep that removes expired sign-ins. */
+function createHistory(options: DirectoryOptions, context: DirectoryContext, accounts: Accounts) {
+  const { issuer, logger, signInHistory: rules = { days: 0, entries: 0 } } = options;
+  const { persons, signIns: rows } = context.collections;
+  const { now } = context;
+  return {
+    signInHistory: createSignInHistory({ rows, persons, accounts, events: createAccountEvents(context, issuer), rules, now }),
+    signInSweep: createSignInSweep({ rows, rules, now, lease: leaseOf(options, 'old sign-ins'), logger }),
   };
 }
 

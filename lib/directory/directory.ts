@@ -20,6 +20,7 @@ import type { Privileges } from './accounts/privileges.js';
 import type { RecentCutoffs } from './accounts/recent-cutoffs.js';
 import type { Registration } from './accounts/registration.js';
 import type { OnSignInCutoff } from './accounts/sign-in-cutoff.js';
+import type { SignInHistory, SignInSweep } from './accounts/sign-in-history.js';
 import type { WaysIn } from './accounts/ways-in.js';
 import type { AttributeRules } from './attributes.js';
 import type { ApiResources, ApiScopes } from './clients/api-resources.js';
@@ -44,6 +45,7 @@ import type { Events } from './outbox/event-listeners.js';
 import type { Outbox } from './outbox/outbox.js';
 import type { OnPersonExport } from './persons/person-export.js';
 import type { Persons } from './persons/persons.js';
+import type { SignInHistoryRules } from './persons/recent-sign-ins.js';
 import type { Users } from './persons/users.js';
 import type { EmailProofs } from './recovery/email-proofs.js';
 import type { PasswordResets } from './recovery/password-resets.js';
@@ -101,6 +103,8 @@ export interface DirectoryOptions {
   readonly means?: SignInMeans;
   /** The schema of the attributes of persons. @default attributes are any object */
   readonly attributes?: AttributeRules | undefined;
+  /** Size of the history of sign-ins. @default nothing is recorded */
+  readonly signInHistory?: SignInHistoryRules;
   /** Permissions that are treated like the permissions of the admin API. @default none */
   readonly privileged?: readonly string[];
 }
@@ -181,6 +185,8 @@ export interface Directory {
   /** Ways to sign in of users, of which nobody removes their own last. */
   readonly waysIn: WaysIn;
   readonly accountEvents: AccountEvents;
+  /** Recent sign-ins of users, and the browsers that accounts know. */
+  readonly signInHistory: SignInHistory;
   readonly credentials: Credentials;
   /** @internal */
   readonly policies: Pick<PolicyWatch, 'begin' | 'offers' | 'problems'>;
@@ -214,6 +220,8 @@ export interface Directory {
   readonly keyCompletion: Pick<KeyCompletion, 'start' | 'isKeyed'>;
   /** @internal */
   readonly tenantRemoval: Pick<TenantRemoval, 'start'>;
+  /** @internal */
+  readonly signInSweep: Pick<SignInSweep, 'start'>;
   /** @internal */
   problems(): readonly HealthProblem[];
   /** Dispatches the remaining events, and waits for deliveries under way. */

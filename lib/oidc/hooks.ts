@@ -25,7 +25,8 @@ export const parameters: ProviderHooks['parameters'] = (route, given, of) =>
 
 /** @param addressOf returns the address of a request's client, behind trusted proxies. */
 export function createHooks(rooms: Rooms, addressOf: (req: IncomingMessage) => string): Omit<ProviderHooks, 'acr'> {
-  const { parts, scopes, impersonations, accessTokens, requestUris, completed, signInRequests, handlers, assertionAudiences } = rooms;
+  const { parts, scopes, impersonations, accessTokens, requestUris, completed, signInRequests, recorder, handlers, assertionAudiences } =
+    rooms;
   const door = createProviderDoor(rooms);
   const checkProfile = createProfileCheck(parts);
   return {
@@ -37,7 +38,7 @@ export function createHooks(rooms: Rooms, addressOf: (req: IncomingMessage) => s
     grant: door.grant,
     lastSteps: handlers ? { ...door.lastSteps, pushed_authorization_request: createPushedAnswer(parts) } : {},
     backchannel: backchannelOf(rooms),
-    respond: createResponder(parts, signInRequests.answer, completed),
+    respond: createResponder(parts, signInRequests.answer, completed, recorder),
     parameters,
     check(ctx) {
       checkUris(ctx);

@@ -16,6 +16,7 @@ import type { OidcParts } from './context.js';
 import { createInteractions } from './interactions/interactions.js';
 import { createImpersonations } from './sessions/impersonations.js';
 import { createLogout } from './sessions/logout.js';
+import { createSignInRecorder } from './sessions/recorded-sign-ins.js';
 import { createSignedIn } from './sessions/signed-in.js';
 import { createAccessTokens } from './tokens/access-token-jwt.js';
 import type { Handlers } from './tokens/doors/provider-door.js';
@@ -39,13 +40,14 @@ export function createRooms(parts: OidcParts, provider: () => Provider) {
   const logout = createLogout(parts, provider);
   const isComplete = createIsComplete(parts);
   const impersonations = createImpersonations(parts, provider, isComplete);
-  const signedIn = createSignedIn(parts, provider, isComplete);
+  const recorder = createSignInRecorder(parts);
+  const signedIn = createSignedIn(parts, provider, isComplete, recorder);
   const requestUris = createRequestUris(parts);
   const completed = createCompletedRequests(parts, provider);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
   const accessTokens = createAccessTokens(parts, accounts, scopes);
   const findToken = createFindToken(parts.adapters.tokens, accessTokens);
-  const extensionGrants = createExtensionGrants(parts, accounts, scopes);
+  const extensionGrants = createExtensionGrants(parts, accounts, scopes, recorder);
   /** Undefined if oidc-provider answers by itself. */
   const handlers: Handlers | undefined = parts.options.isAnsweredHere
     ? {
@@ -67,6 +69,7 @@ export function createRooms(parts: OidcParts, provider: () => Provider) {
     isComplete,
     impersonations,
     signedIn,
+    recorder,
     signInRequests: createSignInRequests(parts, provider, signedIn),
     interactions: createInteractions(parts, provider, impersonations, isComplete, completed),
     requestUris,

@@ -39,7 +39,7 @@ function findProfileProblems(options: unknown): readonly ConfigProblem[] {
 
 /** Finds options that notify users by mail, without the option `mail`. */
 const findUntellable = (options: unknown): readonly ConfigProblem[] =>
-  [['impersonation', 'notify'] as const, ['ciba', 'email'] as const].flatMap((path) =>
+  [['impersonation', 'notify'] as const, ['ciba', 'email'] as const, ['signInHistory', 'notify'] as const].flatMap((path) =>
     valueAt(options, path) === true && valueAt(options, ['mail']) === undefined
       ? [wrong(path, 'the option mail, by which users are notified: set it, or leave this one out', true)]
       : [],

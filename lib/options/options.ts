@@ -267,6 +267,21 @@ const sessions = {
 };
 export interface SessionOptions extends RequiredOptions<typeof sessions>, OptionalOptions<typeof sessions> {}
 
+const signInHistory = {
+  /** Days for which a sign-in is stored. With 0, no sign-in is stored. 0 to 400. @default 90 */
+  days: withDefault(90, count(0, 400)),
+  /** Sign-ins that are stored for each user. With 0, no sign-in is stored. 0 to 100. @default 30 */
+  entries: withDefault(30, count(0, 100)),
+  /**
+   * Whether a mail notifies users of a sign-in from a browser that the account does not know. Without the option `mail`, and without a history, there is no
+   * such mail.
+   * @default true
+   */
+  notify: withDefault(true, flag()),
+};
+/** History of sign-ins, for users and administrators. */
+export interface SignInHistoryOptions extends RequiredOptions<typeof signInHistory>, OptionalOptions<typeof signInHistory> {}
+
 const passwords = {
   /**
    * Algorithm that hashes passwords. A password with another hash is hashed again at the next sign-in. `argon2id` requires Node.js 24.7 or later on every node
@@ -448,6 +463,8 @@ export const optionTable = {
   attributes: group<AttributeOptions, typeof attributes>(attributes),
   /** Data that is stored with the sessions of users. @default {} */
   sessions: withDefault({}, group<SessionOptions, typeof sessions>(sessions)),
+  /** Recent sign-ins of each user, and mails about browsers that the account does not know. @default {} */
+  signInHistory: withDefault({}, group<SignInHistoryOptions, typeof signInHistory>(signInHistory)),
   /** Hashes of passwords, and passwords that are refused. @default {} */
   passwords: withDefault({}, group<PasswordOptions, typeof passwords>(passwords)),
   /** Logo, colours, font and links of the pages and mails, where a tenant's `branding` or a client's `styles` has none. @default {} */

@@ -133,6 +133,7 @@ const serviceOf = ({ options, attributes, logger, now, operations }: ExtensionCo
   ...present({ personalTenant: options.personalTenant, attributes }),
   ciba: options.ciba,
   sessions: options.sessions,
+  signInHistory: options.signInHistory,
   lifetimes: { ...options.lifetimes, session: options.lifetimes.sessionAbsolute },
 });
 

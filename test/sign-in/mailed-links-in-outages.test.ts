@@ -244,6 +244,7 @@ const coverage: Readonly<Record<AttemptLimitName, keyof typeof countedDoors | `t
   linksFromAddress: 'forgotten password',
   linksOfUser: 'expired reset link',
   mailsToAddress: 'reason: a mail that the host did not take is given back, and no store is called after the count',
+  newBrowserMails: 'reason: a mail that was not sent is given back',
   registrationMails: 'reason: only the first attempt of a delivery counts',
   invitationForms: 'reason: `registration` counts by the same attempt, which gives back all its limits',
   invitationAccounts: 'reason: an account that was not created is given back, whatever the error',
@@ -254,6 +255,7 @@ const coverage: Readonly<Record<AttemptLimitName, keyof typeof countedDoors | `t
   secretsOfClient: 'reason: only a secret that was compared counts',
   signaturesOfProvider: 'reason: no store is called after the count',
   signaturesFromAddress: 'reason: no store is called after the count',
+  downloadsOfAccount: 'reason: a download that fails is given back',
   adminRequests: 'reason: a limit of work counts each request',
   authenticationRequests: 'reason: a limit of work counts each request',
 };

@@ -45,6 +45,8 @@ export interface ExtensionService {
   readonly attributes?: Pick<AttributeRules, 'allowsNone' | 'schemaAt' | 'selfService'>;
   /** Data that is stored with sign-ins: the option `sessions`. */
   readonly sessions: { readonly address: AddressPart };
+  /** Whether a mail notifies users of a sign-in from a browser that the account does not know: the option `signInHistory`. */
+  readonly signInHistory: { readonly notify: boolean };
   readonly lifetimes: {
     /** Seconds for which a mailed link that proves an e-mail address is valid. */
     readonly emailProof: number;

@@ -1,7 +1,8 @@
 import { IdpError } from '../../errors.js';
 import { leftOutIn, leftOutOf, withLeftOut } from '../../store/records/left-out.js';
 import type { Invitation, Person, User } from '../../store/records/records.js';
-import type { DirectoryContext } from '../context.js';
+import type { DirectoryContext, ExportReader } from '../context.js';
+import type { RecentSignIn, RecentSignIns } from './recent-sign-ins.js';
 
 /** All stored data of a person, for that person to read. The export has no passwords, keys or invitation links. */
 export interface PersonExport {
@@ -19,6 +20,8 @@ export interface PersonExport {
     readonly at: Date;
   }[];
   readonly invitations: readonly Omit<Invitation, 'version'>[];
+  /** Recent sign-ins, newest first. */
+  readonly signIns: readonly RecentSignIn[];
   /** Data from outside the directory: `sessions`, `grants`, and the collections of extensions. */
   readonly others: Readonly<Record<string, readonly object[]>>;
   /** Records that the export leaves out, because they cannot be read. Absent if all records can be read. */
@@ -32,7 +35,7 @@ export interface ExportedPerson {
   readonly userId?: string;
 }
 
-export type ExportSource = (person: ExportedPerson) => Promise<Readonly<Record<string, readonly object[]>>>;
+export type ExportSource = (person: ExportedPerson, reader: ExportReader) => Promise<Readonly<Record<string, readonly object[]>>>;
 
 /** Registers a source of further data about persons. */
 export type OnPersonExport = (source: ExportSource) => void;
@@ -40,17 +43,21 @@ export type OnPersonExport = (source: ExportSource) => void;
 export interface PersonExports {
   readonly on: OnPersonExport;
   /** @throws IdpError `not_found`, `undecipherable`. */
-  of(tid: string, personId: string): Promise<PersonExport>;
+  of(tid: string, personId: string, reader?: ExportReader): Promise<PersonExport>;
 }
 
-export function createPersonExports({ collections, nationalIds }: Pick<DirectoryContext, 'collections' | 'nationalIds'>): PersonExports {
+interface Parts extends Pick<DirectoryContext, 'collections' | 'nationalIds'> {
+  readonly signInHistory: Pick<RecentSignIns, 'list'>;
+}
+
+export function createPersonExports({ collections, nationalIds, signInHistory }: Parts): PersonExports {
   const sources: ExportSource[] = [];
   const { tenants, subsidiaries, persons, groups, credentials, consents, invitations } = collections;
 
   return {
     on: (source) => void sources.push(source),
 
-    async of(tid, personId) {
+    async of(tid, personId, reader = 'administrator') {
       const row = await persons.get(personId);
       if (row?.tid !== tid) throw new IdpError('not_found');
       const { user, nationalId } = row;
@@ -59,15 +66,15 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
       const subsidiary = assigned?.tid === tid ? assigned : undefined;
       const ref = { tid, personId, ...(user && { userId: user.id }) };
       const ofUser = user && (await userParts(tid, user));
-      const parts = await Promise.all(sources.map((source) => source(ref)));
+      const parts = await Promise.all(sources.map((source) => source(ref, reader)));
       const others = Object.assign({}, ...parts) as PersonExport['others'];
       const invited = await invitations.find({ byPerson: [tid, personId] });
       const unreadable = [
         ...(person.subsidiaryId === undefined ? [] : await unreadableAmong('subsidiaries', [person.subsidiaryId], tid)),
         ...(user ? await unreadableAmong('groups', user.groupIds, tid) : []),
         ...(user ? await unreadableAmong('credentials', [user.id]) : []),
-        ...Object.entries({ consents: ofUser?.consents ?? [], invitations: invited, ...others }).flatMap(([collection, rows]) =>
-          (leftOutIn(rows).unreadable ?? []).map((row) => ({ collection, ...row })),
+        ...Object.entries({ consents: ofUser?.consents ?? [], signIns: ofUser?.signIns ?? [], invitations: invited, ...others }).flatMap(
+          ([collection, rows]) => (leftOutIn(rows).unreadable ?? []).map((row) => ({ collection, ...row })),
         ),
       ];
       return {
@@ -79,6 +86,7 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
         },
         groups: [],
         consents: [],
+        signIns: [],
         ...ofUser,
         invitations: invited.map((row) => omitted(row, 'version')),
         others,
@@ -94,10 +102,11 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
   }
 
   async function userParts(tid: string, user: User): Promise<Partial<PersonExport>> {
-    const [ofGroups, credential, allowed] = await Promise.all([
+    const [ofGroups, credential, allowed, signIns] = await Promise.all([
       Promise.all(user.groupIds.map((id) => groups.get(id))),
       credentials.get(user.id),
       consents.find({ byUser: [user.id] }),
+      signInHistory.list({ tid, userId: user.id }),
     ]);
     return {
       user: omitted(user, 'userNameKey', 'externalIdentityKeys'),
@@ -106,6 +115,7 @@ export function createPersonExports({ collections, nationalIds }: Pick<Directory
         allowed.map(({ clientId, scopes, claims, at }) => ({ clientId, scopes, ...(claims && { claims }), at })),
         leftOutOf(allowed),
       ),
+      signIns,
       ...(credential?.passwordHash !== undefined && { password: { changedAt: credential.updatedAt } }),
     };
   }

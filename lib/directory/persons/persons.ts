@@ -13,7 +13,7 @@ import type { PendingEvent, Person, UserInvitation } from '../../store/records/r
 import { isName, type NamedPerson, shownName } from '../../text/person-name.js';
 import { inputSchema } from '../../text/schemas.js';
 import { type AttributeChanges, changedAttributes, checkAttributes } from '../attributes.js';
-import type { DirectoryContext } from '../context.js';
+import type { DirectoryContext, ExportReader } from '../context.js';
 import { resolveGroupIds } from '../groups/group-refs.js';
 import type { Groups } from '../groups/groups.js';
 import { idFor } from '../identifiers.js';
@@ -81,8 +81,12 @@ export interface Persons {
    * @throws IdpError `self_service_refused` if the tenant does not allow the change; `not_found`, `invalid_record`.
    */
   updateOwn(id: string, changes: OwnChanges, check?: CheckCurrent<Person>): Promise<Person>;
-  /** Returns all stored data of the person, for that person to read. @throws IdpError `not_found`, `undecipherable`. */
-  export(id: string): Promise<PersonExport>;
+  /**
+   * Returns all stored data of the person, for that person to read.
+   * @param reader `person` leaves out what concerns other persons, for a download by the person. @default 'administrator'
+   * @throws IdpError `not_found`, `undecipherable`.
+   */
+  export(id: string, reader?: ExportReader): Promise<PersonExport>;
   /**
    * Erases the person with their user, credentials, consents and invitations. Account links end first.
    * @param judge throws if the account link of one of the user's child accounts must not end
@@ -96,7 +100,7 @@ interface Parts {
   readonly groups: Groups;
   readonly subsidiaries: Subsidiaries;
   erase(tid: string, personId: string, judge?: JudgeChild): Promise<void>;
-  exportOf(tid: string, personId: string): Promise<PersonExport>;
+  exportOf(tid: string, personId: string, reader?: ExportReader): Promise<PersonExport>;
 }
 
 /** Members by which pages and lists name a person who has no user. */
@@ -144,7 +148,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
     create: (input, by) => create(scope, input, by),
     update: (id, patch, check) => update(scope, id, patch, check),
     updateOwn: (id, changes, check) => updateOwn(scope, id, changes, check),
-    export: (id) => parts.exportOf(tid, id),
+    export: (id, reader) => parts.exportOf(tid, id, reader),
     remove: (id, judge) => parts.erase(tid, id, judge),
   };
 }

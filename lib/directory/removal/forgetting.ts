@@ -7,12 +7,14 @@ export function createForget({
   credentials,
   consents,
   invitations,
-}: Pick<Collections, 'credentials' | 'consents' | 'invitations'>): Forget {
+  signIns,
+}: Pick<Collections, 'credentials' | 'consents' | 'invitations' | 'signIns'>): Forget {
   return async ({ tid, personId, userId, credentialIds = [] }) => {
     const invited = userId === undefined ? { byPerson: [tid, personId] } : { byUser: [tid, userId] };
     for (const { id } of await invitations.withUnreadable().find(invited)) await invitations.remove(id);
     if (userId === undefined) return;
     for (const id of [userId, ...credentialIds]) await credentials.remove(id);
+    await signIns.remove(userId);
     for (const { id } of await consents.withUnreadable().find({ byUser: [userId] })) await consents.remove(id);
   };
 }

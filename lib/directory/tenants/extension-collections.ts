@@ -6,6 +6,7 @@ import type { Attribution, EventMap, EventName } from '../../events.js';
 import type { CollectionSpec, IndexSpec, Page, Range, Row } from '../../store/directory-store.js';
 import type { Outboxed } from '../../store/records/records.js';
 import { isPendingEvent } from '../../store/records/row-checks.js';
+import type { ExportReader } from '../context.js';
 import { knownPart } from '../lists/known-part.js';
 
 /** A person who is erased, or who asks for an export of their data. */
@@ -118,8 +119,11 @@ export interface ExtensionCollection<Schema extends TObject = TObject> {
   readonly erase?: (rows: ExtensionRows<Static<Schema>>, person: PersonRef, at: Date) => Promise<void>;
   /** Removes the data of a user whose person stays. The function is called until it succeeds, so perhaps more than once. */
   readonly userRemoved?: (rows: ExtensionRows<Static<Schema>>, person: Required<PersonRef>, at: Date) => Promise<void>;
-  /** Returns the data of a person for the person's export. */
-  readonly export?: (rows: ExtensionRows<Static<Schema>>, person: PersonRef) => Promise<readonly object[]>;
+  /**
+   * Returns the data of a person for the person's export.
+   * @param reader `person` if the person downloads the export. Leave out what concerns other persons then.
+   */
+  readonly export?: (rows: ExtensionRows<Static<Schema>>, person: PersonRef, reader: ExportReader) => Promise<readonly object[]>;
   /** Ends everything elsewhere that depends on a tenant, before its rows are removed. */
   readonly tenantRemoved?: (rows: ExtensionRows<Static<Schema>>, tid: string) => Promise<void>;
 }

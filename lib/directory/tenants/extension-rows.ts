@@ -8,6 +8,7 @@ import { type LeftOutRow, leftOutOf, withLeftOut } from '../../store/records/lef
 import type { EventRecord } from '../../store/records/records.js';
 import { findKept } from '../../store/records/removed-rows.js';
 import { isPendingEvent } from '../../store/records/row-checks.js';
+import type { ExportReader } from '../context.js';
 import { newId } from '../identifiers.js';
 import { withUnknown } from '../lists/known-part.js';
 import { attributedEvent } from '../outbox/attribution.js';
@@ -48,8 +49,8 @@ export interface ExtensionData {
   readonly hasErasure: boolean;
   /** Erases the data of a person, or of its user. @param person with `keepsPerson` where only the user was removed */
   erase(person: PersonRef & { readonly keepsPerson?: boolean }): Promise<void>;
-  /** Returns the data of a person by collection. */
-  export(person: PersonRef): Promise<Readonly<Record<string, readonly object[]>>>;
+  /** Returns the data of a person by collection. @param reader @default 'administrator' */
+  export(person: PersonRef, reader?: ExportReader): Promise<Readonly<Record<string, readonly object[]>>>;
   /** Removes all rows of a tenant. */
   removeTenant(tid: string): Promise<void>;
 }
@@ -126,7 +127,7 @@ export function createExtensionData(parts: ExtensionDataParts): ExtensionData {
     },
     hasErasure: collections.some(({ erase, userRemoved }) => (erase ?? userRemoved) !== undefined),
     erase: (person) => erase(shared, person),
-    export: (person) => exportOf(shared, person),
+    export: (person, reader) => exportOf(shared, person, reader),
     removeTenant: (tid) => removeTenant(shared, tid),
   };
 }
@@ -361,12 +362,16 @@ async function erase(shared: Shared, { keepsPerson = false, tid, personId, userI
   }
 }
 
-async function exportOf(shared: Shared, person: PersonRef): Promise<Readonly<Record<string, readonly object[]>>> {
+async function exportOf(
+  shared: Shared,
+  person: PersonRef,
+  reader: ExportReader = 'administrator',
+): Promise<Readonly<Record<string, readonly object[]>>> {
   const parts: Record<string, readonly object[]> = {};
   for (const collection of shared.collections)
     if (collection.export) {
       const { noted, leftOut } = notingLeftOut(rowsOfTenant(shared, collection, person.tid));
-      parts[collection.name] = withLeftOut(await collection.export(noted, person), leftOut);
+      parts[collection.name] = withLeftOut(await collection.export(noted, person, reader), leftOut);
     }
   return parts;
 }

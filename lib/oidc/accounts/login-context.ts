@@ -79,11 +79,11 @@ type OfBrowser = Pick<SessionExtras, 'browser' | 'system' | 'address'>;
 export function startSignIn(
   ctx: KoaContextWithOIDC,
   { sessions }: Pick<ResolvedOptions, 'sessions'>,
-  login: Omit<SessionExtras, 'signIn' | 'actsAs' | 'provenAt' | 'grants' | keyof OfBrowser>,
+  login: Omit<SessionExtras, 'signIn' | 'actsAs' | 'provenAt' | 'unrecorded' | 'grants' | keyof OfBrowser>,
 ): void {
   const session = sessionOf(ctx);
   const ofBrowser: OfBrowser = { ...browserOfRequest(ctx), ...present({ address: shownAddress(ctx.ip, sessions.address) }) };
-  const begun = { ...login, ...ofBrowser, signIn: createSalt(), actsAs: undefined, provenAt: undefined };
+  const begun = { ...login, ...ofBrowser, signIn: createSalt(), actsAs: undefined, provenAt: undefined, unrecorded: true };
   for (const member of [...signInMembers, 'aside'] as const) Object.assign(session, { [member]: begun[member] });
 }
 

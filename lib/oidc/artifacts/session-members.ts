@@ -37,6 +37,8 @@ interface SignInMembers {
   system?: string;
   /** Part of the browser's IP address that the option `sessions.address` allows. */
   address?: string;
+  /** Set until the sign-in is in the history of its user. */
+  unrecorded?: true;
   /** Times of proofs that were added to `amr` later, in seconds since the epoch. */
   provenAt?: Readonly<Record<string, number>>;
 }
@@ -81,6 +83,7 @@ const ofSignIn: Readonly<Record<keyof SignInMembers, true>> = {
   browser: true,
   system: true,
   address: true,
+  unrecorded: true,
   provenAt: true,
 };
 

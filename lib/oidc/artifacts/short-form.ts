@@ -36,6 +36,7 @@ const shortNames: ReadonlyMap<string, string> = new Map(
     signIn: 'N',
     sub: 'u',
     system: 'y',
+    unrecorded: 'U',
   }),
 );
 const longNames: ReadonlyMap<string, string> = new Map([...shortNames].map(([long, short]) => [short, long]));

@@ -2,10 +2,12 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { UnavailableError } from '../../errors.js';
 import { answerTo } from '../../http/error-answers.js';
+import type { OurSession } from '../accounts/login-context.js';
 import { LostWrite, lateRefusals } from '../artifacts/lost-writes.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { registeredClaims } from '../keys/jwt.js';
+import type { SignInRecorder } from '../sessions/recorded-sign-ins.js';
 import { sessionTtl } from '../sessions/sessions.js';
 import { signedResponse } from '../upstream/id-token.js';
 import type { ProviderHooks } from '../upstream/provider.js';
@@ -65,6 +67,7 @@ export const createResponder =
     { adapters, options, now, showPage, browserState }: OidcParts,
     answerInternal: SignInRequests['answer'],
     completed: Pick<CompletedRequests, 'note' | 'noteForm'>,
+    recorder: SignInRecorder,
   ): ProviderHooks['respond'] =>
   async (mode, ctx, redirectUri, payload, send) => {
     const isError = 'error' in payload;
@@ -75,6 +78,8 @@ export const createResponder =
     const unit = adapters.unitOf(ctx);
     try {
       if (!isError) {
+        const recording = recorder.ofResponse(ctx, session as OurSession | undefined, client?.clientId ?? '');
+        if (recording !== undefined) await recording;
         await saveSession(session, sessionTtl({ options, now }, session));
         completed.note(ctx);
       }

@@ -51,7 +51,7 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider, 
       ];
     },
 
-    /** Makes a linked account the account of the session, and returns the account. No session ends. Undefined if the change needs a sign-in. */
+    /** Makes a linked account the account of the session, in whose history the sign-in is recorded too, and returns the account. No session ends. Undefined if the change needs a sign-in. */
     async select(ctx: Context, details: ProviderInteraction, interaction: Interaction, oid: string): Promise<Account | undefined> {
       const session = await sessionOf(ctx);
       const { uid, accountId } = session;
@@ -61,7 +61,7 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider, 
       if (!session.act) remembered.add(ctx, oid);
       if (accountId === oid) return chosen;
       const changed = await giveSession(parts, keyOf('Session', uid), (now) =>
-        isSameSignIn(now, session) ? { ...now, ...signInAs(now, chosen) } : undefined,
+        isSameSignIn(now, session) ? { ...now, ...signInAs(now, chosen), unrecorded: true } : undefined,
       );
       if (!changed) return undefined;
       details.session = { uid, accountId: oid } as NonNullable<typeof details.session>;

@@ -14,6 +14,7 @@ import { createFindRecord, isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { createImpersonationHint } from './cookies.js';
 import { endedSignIn } from './logout-participants.js';
+import type { SignInRecorder } from './recorded-sign-ins.js';
 
 /** Creates the look-up of the impersonator and the impersonated user in the browser. */
 export function createCurrentImpersonation({ options, directory, endImpersonationAt }: OidcParts, provider: () => Provider) {
@@ -45,7 +46,7 @@ async function usableSession(parts: OidcParts, provider: Provider, ctx: Context)
  * does not count.
  * @param clientId the client that the user signs in to. @default the service itself
  */
-export function createSignedIn(parts: OidcParts, provider: () => Provider, isComplete: IsComplete) {
+export function createSignedIn(parts: OidcParts, provider: () => Provider, isComplete: IsComplete, recorder: SignInRecorder) {
   const find = createFindRecord(parts);
   return async (ctx: Context, clientId?: string): Promise<BrowserSignIn | undefined> => {
     const found = await usableSession(parts, provider(), ctx);
@@ -54,6 +55,8 @@ export function createSignedIn(parts: OidcParts, provider: () => Provider, isCom
     const { amr = [], idp = 'local', provenAt = {}, act, authTime } = signIn;
     const client = clientId === undefined ? undefined : await find(clientId);
     if (!(await isComplete(account, signIn, isClient(client) ? client : undefined))) return undefined;
+    const recording = recorder.ofPage(ctx, key, session, clientId ?? parts.internalClients.service.id);
+    if (recording !== undefined) await recording;
     const { method, used, impersonation, endsAt, mfaIn, heldTo, proof, owner = account.person.user.id } = session;
     return {
       session: digestOfKey(key),

@@ -1,5 +1,5 @@
 import type { Sessions, SignedInClient, UserRef, UserSession } from '../../contract/sign-in/sessions.js';
-import { type Account, isVoid, isWaitOver } from '../../directory/index.js';
+import { type Account, type ExportReader, isVoid, isWaitOver } from '../../directory/index.js';
 import { browserNames } from '../../display/browser-names.js';
 import { IdpError } from '../../errors.js';
 import { present } from '../../present.js';
@@ -53,7 +53,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
     return undefined;
   });
 
-  directory.onPersonExport(async ({ userId }) => (userId === undefined ? {} : exported(parts, userId)));
+  directory.onPersonExport(async ({ userId }, reader) => (userId === undefined ? {} : exported(parts, userId, reader)));
 
   return {
     list: (user) => list(parts, user),
@@ -133,14 +133,15 @@ async function end(parts: OidcParts, user: UserRef, id: string, by: EndedBy): Pr
 }
 
 /** Returns the sessions of a person for an export. */
-async function exported(parts: OidcParts, userId: string): Promise<object> {
+async function exported(parts: OidcParts, userId: string, reader: ExportReader): Promise<Readonly<Record<string, readonly object[]>>> {
   const shared = <A extends Ending>(artifact: A): A => withSharedTime(parts, artifact);
   const { sessions, grants } = await recordsOf(parts, userId);
   return {
     sessions: sessions
       .map(shared)
       .map((found) => described(parts, found))
-      .map((session) => (session.act ? withoutBrowser(session) : session)),
+      .map((session) => (session.act ? withoutBrowser(session) : session))
+      .map((session) => (reader === 'person' ? withoutImpersonator(session) : session)),
     grants: grants.map(shared).map(({ grant: { clientId, login }, expiresAt }) => ({
       clientId,
       expiresAt: new Date(expiresAt),
@@ -148,6 +149,9 @@ async function exported(parts: OidcParts, userId: string): Promise<object> {
     })),
   };
 }
+
+/** Returns a session for its user, who does not get the ids of the impersonator. */
+const withoutImpersonator = ({ act, ...session }: UserSession): object => ({ ...session, ...(act && { isImpersonation: true }) });
 
 /** Ends the sign-ins of an account by {@link endOfAccount}, and of the accounts that its credential signs in to. */
 async function endOf(parts: OidcParts, oid: string): Promise<void> {

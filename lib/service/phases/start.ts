@@ -104,5 +104,6 @@ function startWork({ extensions, logger }: Settings, stores: OpenStores, directo
   directory.keyCompletion.start();
   sweep.start();
   directory.tenantRemoval.start();
+  directory.signInSweep.start();
   return sweep;
 }

@@ -79,6 +79,7 @@ export const collections = {
     indexes: { byScope: { fields: ['scopes'], unique: true }, ...listed(), ...listedByStatus('status'), byOutbox },
   },
   consents: { name: 'consents', indexes: { byUser: { fields: ['userId'] }, byClient: { fields: ['clientId'] } } },
+  signIns: { name: 'signIns', indexes: { inOrderOfAge: { fields: ['oldestAt'], order: 'instant' } } },
   signingKeys: { name: 'signingKeys', indexes: { byOutbox } },
   events: {
     name: 'events',

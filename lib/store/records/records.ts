@@ -31,4 +31,5 @@ export type {
   SweptRow,
   UpkeepRecord,
 } from './service-records.js';
+export type { KnownBrowser, RecordedSignIn, SignInHistoryRow } from './sign-ins.js';
 export type { Branding, Named, Outboxed, PendingEvent, Stored, Voucher } from './stored.js';

@@ -24,6 +24,7 @@ import {
   upkeepRecord,
 } from './service-records.js';
 import { checkOf, checksOf, firstWrongMember } from './shape.js';
+import { signInHistory } from './sign-ins.js';
 import { outboxed, pendingEvent, stored } from './stored.js';
 
 const schemas: { readonly [Name in CollectionName]: TObject } = {
@@ -37,6 +38,7 @@ const schemas: { readonly [Name in CollectionName]: TObject } = {
   clients: client,
   apiResources: apiResource,
   consents: consent,
+  signIns: signInHistory,
   signingKeys: keyRing,
   events: eventRecord,
   deliveries: delivery,

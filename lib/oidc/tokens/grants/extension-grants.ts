@@ -18,6 +18,7 @@ import { createId, createSalt } from '../../artifacts/ids.js';
 import { clientOf } from '../../clients/clients.js';
 import { refusalOf } from '../../clients/refusals.js';
 import type { OidcParts } from '../../context.js';
+import type { SignInRecorder } from '../../sessions/recorded-sign-ins.js';
 import { issueFor } from '../../upstream/grant-types.js';
 import type { Issue } from '../issue.js';
 import { type GrantType, requireProof, type TokenRequest } from '../token-request.js';
@@ -37,8 +38,8 @@ export interface ExtensionGrants {
   handlerOfProvider(name: string, type: () => OurGrantType, levels: readonly string[]): (ctx: KoaContextWithOIDC) => Promise<void>;
 }
 
-export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scopes: Scopes): ExtensionGrants {
-  const maker: Maker = { parts, accounts, scopes };
+export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scopes: Scopes, recorder: SignInRecorder): ExtensionGrants {
+  const maker: Maker = { parts, accounts, scopes, recorder };
 
   return {
     handler: (name, type, issue) => async (request) => {
@@ -49,7 +50,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
       const {
         grant: { exp, scope, ...members },
         source,
-      } = await made(maker, request, await exchange(type(), request), offeredLevels(parts.offers.serves('mfa')));
+      } = await made(maker, name, request, await exchange(type(), request), offeredLevels(parts.offers.serves('mfa')));
       const grantId = createId('Grant');
       const grant = {
         iat: epochSeconds(parts.now()),
@@ -76,7 +77,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
         const { client, params } = ctx.oidc;
         if (!client) throw new TypeError('the client did not authenticate');
         const request = { ctx, client, record: clientOf(client) as Client, parameters: params as Asked['parameters'] };
-        return made(maker, request, await exchange(type(), request), levels);
+        return made(maker, name, request, await exchange(type(), request), levels);
       }),
   };
 }
@@ -88,6 +89,7 @@ interface Maker {
   readonly parts: OidcParts;
   readonly accounts: Accounts;
   readonly scopes: Scopes;
+  readonly recorder: SignInRecorder;
 }
 
 async function exchange(type: OurGrantType, { ctx, record, parameters }: Asked): Promise<GrantedSignIn> {
@@ -100,7 +102,8 @@ async function exchange(type: OurGrantType, { ctx, record, parameters }: Asked):
 
 /** @throws InvalidGrant if the user may not sign in to the client, or no scope is left. */
 async function made(
-  { parts, accounts, scopes }: Maker,
+  { parts, accounts, scopes, recorder }: Maker,
+  grantType: string,
   { ctx, client, record }: Asked,
   given: GrantedSignIn,
   levels: readonly string[],
@@ -136,6 +139,7 @@ async function made(
   if (!(await accounts.loadMintable(ctx, oid, login, client, granted))) throw new errors.InvalidGrant('referenced account not found');
   const exp = grantEnd(granted, { sessionEndsAt, endsAt }, record, { ...lifetimes, now });
   if (exp <= nodeSeconds()) throw new errors.InvalidGrant('the sign-in has ended');
+  await recorder.ofGrant(ctx, { oid, amr, idp, ...present({ method, act }), clientId: client.clientId, grantType, startedAt });
   const sid = createSalt();
   const scope = granted.join(' ');
   return {
