@@ -335,6 +335,7 @@ export interface PersonExport {
     readonly at: string;
   }[];
   readonly invitations: readonly { readonly [key: string]: unknown }[];
+  readonly signIns: readonly SignIn[];
   /** Sessions, grants and records of extensions, by the names of the collections. */
   readonly others: {
     readonly [key: string]: readonly { readonly [key: string]: unknown }[];
@@ -364,6 +365,30 @@ export interface Session {
   readonly address?: string;
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
   readonly clientIds: readonly string[];
+}
+
+export interface SignIn {
+  readonly id: string;
+  /** Format: date-time */
+  readonly signedInAt: string;
+  /** As in the claim `amr`. Empty for an impersonation. */
+  readonly amr: readonly string[];
+  /** `local`, or the external identity provider. Absent for an impersonation. */
+  readonly idp?: string;
+  /** The sign-in method, if it is not the password and its name differs from `idp`. */
+  readonly method?: string;
+  /** Id of the application: a client, or a page or service provider of the service. */
+  readonly clientId: string;
+  /** The grant type, for a sign-in without a browser. */
+  readonly grantType?: string;
+  readonly browser?: string;
+  readonly system?: string;
+  /** The part of the address that `sessions.address` allowed. */
+  readonly address?: string;
+  /** The account did not know the browser. */
+  readonly isNewBrowser?: true;
+  readonly isImpersonation?: true;
+  readonly impersonationId?: string;
 }
 
 export interface Subsidiary {
@@ -828,6 +853,11 @@ export interface Operations {
   'DELETE /tenants/{tid}/users/{id}/consents/{clientId}': {
     readonly params: { readonly tid: string; readonly id: string; readonly clientId: string };
     readonly answer: undefined;
+  };
+  /** Lists the recent sign-ins of a user, newest first. Scope `idp.sessions:read`. */
+  'GET /tenants/{tid}/users/{id}/sign-ins': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: { readonly items: readonly SignIn[]; readonly unreadable?: readonly Unreadable[] };
   };
   /** Lists groups. Scope `idp.groups:read`. */
   'GET /tenants/{tid}/groups': {

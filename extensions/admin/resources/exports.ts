@@ -3,6 +3,7 @@ import { defineOperation, instant, type PersonWithUser, Type } from '../../../li
 import { personItem, personView } from './persons.js';
 import { form } from './shape/forms.js';
 import { userItem, userView } from './shape/user-forms.js';
+import { SignIn, signInView } from './sign-ins.js';
 
 const named = () => form({ id: Type.String(), name: Type.String() });
 const Kept = Type.Array(Type.Record(Type.String(), Type.Unknown()));
@@ -19,6 +20,7 @@ const PersonExport = Type.Object(
       form({ clientId: Type.String(), scopes: Type.Array(Type.String()), claims: Type.Optional(Type.Array(Type.String())), at: instant() }),
     ),
     invitations: Kept,
+    signIns: Type.Array(SignIn),
     others: Type.Record(Type.String(), Kept, {
       description: 'Sessions, grants and records of extensions, by the names of the collections.',
     }),
@@ -44,7 +46,7 @@ export const exports = [
     async handle({ params: { tid, id }, directory }) {
       const { persons } = directory.forTenant(tid);
       const person = await persons.require(id);
-      const { tenant, subsidiary, groups, password, consents, invitations, others, unreadable } = await persons.export(id);
+      const { tenant, subsidiary, groups, password, consents, invitations, signIns, others, unreadable } = await persons.export(id);
       return asJson({
         tenant,
         subsidiary,
@@ -54,6 +56,7 @@ export const exports = [
         password,
         consents,
         invitations,
+        signIns: signIns.map(signInView),
         others,
         unreadable,
       });

@@ -16,6 +16,7 @@ import { createMeansChecks } from './means.js';
 import { permissions } from './permissions.js';
 import { persons } from './persons.js';
 import { sessions } from './sessions.js';
+import { signIns } from './sign-ins.js';
 import { subsidiaries } from './subsidiaries.js';
 import { tenants } from './tenants.js';
 import { users } from './users.js';
@@ -33,6 +34,7 @@ export function resources(context: ExtensionContext): readonly Operation[] {
     ...links,
     ...sessions(context),
     ...consents,
+    signIns,
     ...groups(means),
     ...permissions,
     ...clients(means),
