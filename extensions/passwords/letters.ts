@@ -119,3 +119,23 @@ export const noticeLetter = (
     { part: 'text', text: said(`${name}.text`, { ...values, parts }) },
     { part: 'note', text: said(note, values) },
   ]);
+
+interface NewBrowser {
+  readonly time: Date;
+  readonly to: string;
+  /** Names of the browser and its system, from a table. Empty if both are unknown. */
+  readonly browser: string;
+  /** URL of the page on which the user ends sessions. */
+  readonly href: string;
+}
+
+/** Returns the mail that notifies a user of a sign-in from a browser that the account does not know. */
+export const newBrowserLetter = (
+  { time, to, browser, href }: NewBrowser,
+  { person, tenant }: Pick<Account, 'person' | 'tenant'>,
+): Letter =>
+  letter({ to, kind: 'new-browser', tenant, person }, 'newBrowser', time, (values) => [
+    { part: 'text', text: said(browser === '' ? 'newBrowser.unnamed' : 'newBrowser.text', { ...values, browser }) },
+    { part: 'button', text: 'passwords.mail.newBrowser.button', href },
+    { part: 'note', text: said('newBrowser.note', values) },
+  ]);

@@ -12,7 +12,7 @@ import {
   type Mail,
   present,
 } from '../../lib/extension-door.js';
-import { noticeLetter, proofLetter } from './letters.js';
+import { newBrowserLetter, noticeLetter, proofLetter } from './letters.js';
 import { type DueNotice, NOTICE, sentNotices } from './records.js';
 
 type EventData = Readonly<Record<string, unknown>>;
@@ -46,7 +46,16 @@ function childAndParent({ AggregateId, ClaimType, ClaimValue }: EventData): read
   return ClaimType === 'sub' ? [String(AggregateId), String(ClaimValue)] : [];
 }
 
-export function listenForChanges({ directory, work: { deliver } }: ExtensionContext): void {
+/** Event of a sign-in from a browser that the account does not know. */
+const NEW_BROWSER = 'UserSignedInWithNewBrowser';
+
+export function listenForChanges({ directory, service: { signInHistory }, work: { deliver } }: ExtensionContext): void {
+  if (signInHistory.notify)
+    directory.events.on(NEW_BROWSER, async ({ id: event, type, time, data: { AggregateId: oid, SignInId: signIn } }) => {
+      const due: DueNotice = { event, type, oid, time, signIn };
+      // The delivery is not released, because the event precedes the record of the sign-in by a moment.
+      await deliver(NOTICE, { ...due });
+    });
   for (const [type, { usersOf = userOfEvent }] of Object.entries(notices)) {
     directory.events.on(type as EventName, async (event: IdpEvent) => {
       // A seed creates accounts, so its events are no changes to their users.
@@ -75,6 +84,7 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     directory,
     records: { artifact },
   } = context;
+  const mails = context.limits.limit('newBrowserMails');
 
   /** Sends one part of a notice, unless an earlier attempt of the delivery sent it. */
   async function once(part: string, send: () => Promise<void>): Promise<void> {
@@ -95,6 +105,18 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     if (due) await once(`${event} proof`, () => mail.send(proofLetter(due)));
   }
 
+  /** Notifies the user of a sign-in from an unknown browser. The browser and its system are named by the words of a table. */
+  async function signedIn({ event, oid, time, signIn }: DueNotice, account: Account, to: string, mail: Mail): Promise<void> {
+    const found = (await directory.signInHistory.list({ tid: account.tenant.id, userId: oid })).find(({ id }) => id === signIn);
+    const browser = [found?.browser ?? [], found?.system ?? []].flat().join(', ');
+    const letter = newBrowserLetter({ time: new Date(time), to, browser, href: sessionsUrl(context) }, account);
+    await once(`${event} ${oid}`, async () => {
+      // Somebody who knows the password must not use up the mails that the address gets in an hour.
+      const counted = await mails.attempt(oid);
+      if (!counted.isOver) await counted.run(() => mail.send(letter));
+    });
+  }
+
   return async ({ data }) => {
     const due = data as unknown as DueNotice;
     const account = await directory.accounts.findByOid(due.oid);
@@ -102,9 +124,15 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     if (!account || account.person.user.status === 'invited') return;
     if (due.type === 'UserEmailChanged') return addressChanged(due, account);
     const to = directory.accounts.emailOf(account.person);
+    if (due.type === NEW_BROWSER) return mail && to !== undefined ? signedIn(due, account, to, mail) : undefined;
     const notice = notices[due.type];
     if (!mail || to === undefined || !notice) return;
     const about = { name: notice.name, time: new Date(due.time), to, parts: partsIn(due, context), ...present({ note: notice.note }) };
     await once(`${due.event} ${due.oid}`, () => mail.send(noticeLetter(about, account)));
   };
 }
+
+/** Returns the URL of the page on which users end their sessions, or of the account page if there is no such page. */
+const sessionsUrl = (context: ExtensionContext): string =>
+  context.pages.accountSections.find(({ name }) => name === 'sessions')?.href(context) ??
+  context.service.url(`${context.service.own}/account`);

@@ -67,4 +67,6 @@ export interface DueNotice {
   readonly time: string;
   /** Parts of the person that the user changed, as in `selfService` of a tenant. */
   readonly parts?: readonly string[];
+  /** Id of the sign-in that the event is about, in the history of sign-ins. */
+  readonly signIn?: string;
 }

@@ -5,7 +5,7 @@ import type { MailMessage } from 'tenant-idp';
 import { standardExtensions } from '../../extensions/index.js';
 import { adminClient, administer, adminScopes, adminSeed, adminToken } from '../support/administration/admin.js';
 import { captureMail, tenantNamed } from '../support/administration/invitations.js';
-import { Agent, authorizeUrl } from '../support/client/agent.js';
+import { Agent, authorizeUrl, signIn } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { cibaClient, createAsking } from '../support/sign-in/ciba.js';
 import { enrol } from '../support/sign-in/factors.js';
@@ -42,8 +42,8 @@ test('T3-MAIL-WORDS: no text of a mail has a place for a word of the person, but
   const english: Readonly<Record<string, string>> = Object.assign({}, ...standardExtensions().map(({ texts }) => texts?.en));
   const mails = Object.entries(english).filter(([key]) => key.includes('.mail.'));
   expect(mails.length).toBeGreaterThan(40);
-  // `{parts}` names parts of a profile, in words of the service.
-  const ours = new Set(['{tenant}', '{client}', '{time}', '{parts}']);
+  // `{parts}` names parts of a profile, in words of the service, and `{browser}` has names of a table.
+  const ours = new Set(['{tenant}', '{client}', '{time}', '{parts}', '{browser}']);
   const others = mails.filter(([key, text]) => !namedTexts.test(key) && (text.match(/\{\w+\}/g) ?? []).some((place) => !ours.has(place)));
   expect(others).toEqual([]);
 });
@@ -125,6 +125,12 @@ const letters: Readonly<Record<string, () => Promise<string>>> = {
   async ciba() {
     const { email, userName } = await hostile();
     await asking.ask(userName, { bindingMessage: MARKER, uiLocales: 'en' });
+    return email;
+  },
+  async 'new-browser'() {
+    const { email, userName } = await hostile();
+    for (const agent of [new Agent(), new Agent({ 'user-agent': `Firefox/140.0 ${MARKER}`, 'sec-ch-ua-platform': MARKER })])
+      await signIn(agent, authorizeUrl(service.issuer, { ...pkce }), userName, 'old');
     return email;
   },
   async 'account-changed'() {

@@ -152,6 +152,12 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.mail.codesGuessed.subject': 'Forkerte koder ved dit login',
   'passwords.mail.codesGuessed.text':
     'Nogen indtastede adgangskoden til din konto hos {tenant} og derefter mange forkerte koder. I et stykke tid tages der ikke imod koder af den slags.',
+  'passwords.mail.newBrowser.subject': 'Et login fra en ny browser',
+  'passwords.mail.newBrowser.text': 'Der blev logget ind på din konto hos {tenant} fra en browser, som kontoen ikke kender: {browser}.',
+  'passwords.mail.newBrowser.unnamed': 'Der blev logget ind på din konto hos {tenant} fra en browser, som kontoen ikke kender.',
+  'passwords.mail.newBrowser.button': 'Se dine sessioner',
+  'passwords.mail.newBrowser.note':
+    'Logget ind {time} (UTC). Hvis det var dig, behøver du ikke gøre noget. Hvis det ikke var dig, så afslut den session, skift din adgangskode, og sig det til {tenant} med det samme.',
   'passwords.mail.linked.subject': 'Dine konti er forbundet',
   'passwords.mail.linked.text': 'Din konto hos {tenant} er forbundet med en anden konto. De har ét fælles login.',
   'passwords.mail.unlinked.subject': 'En forbindelse til din konto er afsluttet',

@@ -157,6 +157,13 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.mail.codesGuessed.subject': 'Falsche Codes bei Ihrer Anmeldung',
   'passwords.mail.codesGuessed.text':
     'Jemand hat das Passwort Ihres Kontos bei {tenant} eingegeben und danach viele falsche Codes. Codes dieser Art werden eine Zeit lang nicht angenommen.',
+  'passwords.mail.newBrowser.subject': 'Eine Anmeldung mit einem neuen Browser',
+  'passwords.mail.newBrowser.text':
+    'An Ihrem Konto bei {tenant} gab es eine Anmeldung mit einem Browser, den das Konto nicht kennt: {browser}.',
+  'passwords.mail.newBrowser.unnamed': 'An Ihrem Konto bei {tenant} gab es eine Anmeldung mit einem Browser, den das Konto nicht kennt.',
+  'passwords.mail.newBrowser.button': 'Ihre Sitzungen ansehen',
+  'passwords.mail.newBrowser.note':
+    'Angemeldet am {time} (UTC). Wenn Sie das waren, müssen Sie nichts tun. Wenn Sie das nicht waren, beenden Sie diese Sitzung, ändern Sie Ihr Passwort und sagen Sie es sofort {tenant}.',
   'passwords.mail.linked.subject': 'Ihre Konten wurden verknüpft',
   'passwords.mail.linked.text': 'Ihr Konto bei {tenant} wurde mit einem anderen Konto verknüpft. Sie haben eine gemeinsame Anmeldung.',
   'passwords.mail.unlinked.subject': 'Eine Verknüpfung Ihres Kontos wurde beendet',

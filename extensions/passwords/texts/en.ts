@@ -148,6 +148,13 @@ export const en = {
   'passwords.mail.codesGuessed.subject': 'Wrong codes at your sign-in',
   'passwords.mail.codesGuessed.text':
     'Somebody entered the password of your account at {tenant}, and then many wrong codes. No codes of that kind are taken for a while.',
+  'passwords.mail.newBrowser.subject': 'A sign-in from a new browser',
+  'passwords.mail.newBrowser.text':
+    'There was a sign-in to your account at {tenant} from a browser that the account does not know: {browser}.',
+  'passwords.mail.newBrowser.unnamed': 'There was a sign-in to your account at {tenant} from a browser that the account does not know.',
+  'passwords.mail.newBrowser.button': 'See your sessions',
+  'passwords.mail.newBrowser.note':
+    'Signed in on {time} (UTC). If it was you, there is nothing to do. If it was not you, end that session, change your password and tell {tenant} now.',
   'passwords.mail.linked.subject': 'Your accounts were linked',
   'passwords.mail.linked.text': 'Your account at {tenant} was linked to another account. They have one sign-in.',
   'passwords.mail.unlinked.subject': 'A link of your account was ended',

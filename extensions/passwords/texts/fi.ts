@@ -149,6 +149,12 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.mail.codesGuessed.subject': 'Vääriä koodeja kirjautumisessasi',
   'passwords.mail.codesGuessed.text':
     'Joku antoi tilisi salasanan, {tenant}, ja sen jälkeen monta väärää koodia. Tällaisia koodeja ei oteta vastaan vähään aikaan.',
+  'passwords.mail.newBrowser.subject': 'Kirjautuminen uudella selaimella',
+  'passwords.mail.newBrowser.text': 'Tilillesi ({tenant}) kirjauduttiin selaimella, jota tili ei tunne: {browser}.',
+  'passwords.mail.newBrowser.unnamed': 'Tilillesi ({tenant}) kirjauduttiin selaimella, jota tili ei tunne.',
+  'passwords.mail.newBrowser.button': 'Katso istuntosi',
+  'passwords.mail.newBrowser.note':
+    'Kirjauduttu {time} (UTC). Jos se olit sinä, sinun ei tarvitse tehdä mitään. Jos et ollut se sinä, lopeta istunto, vaihda salasanasi ja ilmoita heti: {tenant}.',
   'passwords.mail.linked.subject': 'Tilisi yhdistettiin',
   'passwords.mail.linked.text': 'Tilisi yhdistettiin toiseen tiliin, {tenant}. Niillä on yhteinen kirjautuminen.',
   'passwords.mail.unlinked.subject': 'Tilisi yhdistäminen päättyi',

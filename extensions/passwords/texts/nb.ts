@@ -152,6 +152,12 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.mail.codesGuessed.subject': 'Feil koder ved innloggingen din',
   'passwords.mail.codesGuessed.text':
     'Noen skrev inn passordet til kontoen din hos {tenant}, og deretter mange feil koder. En stund tas det ikke imot koder av det slaget.',
+  'passwords.mail.newBrowser.subject': 'En innlogging fra en ny nettleser',
+  'passwords.mail.newBrowser.text': 'Det ble logget inn på kontoen din hos {tenant} fra en nettleser som kontoen ikke kjenner: {browser}.',
+  'passwords.mail.newBrowser.unnamed': 'Det ble logget inn på kontoen din hos {tenant} fra en nettleser som kontoen ikke kjenner.',
+  'passwords.mail.newBrowser.button': 'Se øktene dine',
+  'passwords.mail.newBrowser.note':
+    'Logget inn {time} (UTC). Hvis det var deg, trenger du ikke gjøre noe. Hvis det ikke var deg, avslutt den økten, endre passordet ditt og si fra til {tenant} med en gang.',
   'passwords.mail.linked.subject': 'Kontoene dine er koblet',
   'passwords.mail.linked.text': 'Kontoen din hos {tenant} er koblet til en annen konto. De har én felles innlogging.',
   'passwords.mail.unlinked.subject': 'En kobling av kontoen din er avsluttet',

@@ -153,6 +153,13 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.mail.codesGuessed.subject': 'Felaktiga koder vid din inloggning',
   'passwords.mail.codesGuessed.text':
     'Någon angav lösenordet till ditt konto hos {tenant} och sedan många felaktiga koder. Ett tag tas inga koder av det slaget emot.',
+  'passwords.mail.newBrowser.subject': 'En inloggning från en ny webbläsare',
+  'passwords.mail.newBrowser.text':
+    'Någon loggade in på ditt konto hos {tenant} från en webbläsare som kontot inte känner till: {browser}.',
+  'passwords.mail.newBrowser.unnamed': 'Någon loggade in på ditt konto hos {tenant} från en webbläsare som kontot inte känner till.',
+  'passwords.mail.newBrowser.button': 'Se dina sessioner',
+  'passwords.mail.newBrowser.note':
+    'Inloggat {time} (UTC). Om det var du behöver du inte göra något. Om det inte var du, avsluta den sessionen, ändra ditt lösenord och säg till {tenant} genast.',
   'passwords.mail.linked.subject': 'Dina konton har kopplats',
   'passwords.mail.linked.text': 'Ditt konto hos {tenant} har kopplats till ett annat konto. De har en gemensam inloggning.',
   'passwords.mail.unlinked.subject': 'En koppling av ditt konto har avslutats',
