@@ -13,13 +13,15 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 import { applications } from './applications.js';
+import { data } from './data.js';
 import { profile } from './profile.js';
 import { addReturn, type Section } from './section.js';
 import { sessions } from './sessions.js';
+import { signIns } from './sign-ins.js';
 import { texts } from './texts/index.js';
 
 /** Sections of this extension. */
-const sections: readonly Section[] = [profile, sessions, applications];
+const sections: readonly Section[] = [profile, sessions, applications, signIns, data];
 
 const pathOf = ({ service: { own } }: Pick<ExtensionContext, 'service'>): string => `${own}/account`;
 const pageOf = (context: ExtensionContext) => createOwnPage(context, 'account:page', pathOf(context));

@@ -89,7 +89,20 @@ export const da: Record<keyof typeof en, string> = {
 
   'account.signIns.title': 'Seneste logins',
   'account.signIns.summary': 'Se, hvornår og med hvilken browser du loggede ind.',
+  'account.signIns.lead': 'De seneste login på din konto. Hvis du ikke genkender et af dem, så log ud der, og skift din adgangskode.',
+  'account.signIns.none': 'Intet login er registreret.',
+  'account.signIns.new': 'Fra en ny browser',
+  'account.signIns.withPassword': 'Med adgangskoden',
+  'account.signIns.withFactor': 'Med adgangskoden og en ekstra faktor',
+  'account.signIns.withPasskey': 'Med en adgangsnøgle',
+  'account.signIns.withProvider': 'Med en konto hos en anden udbyder',
+  'account.signIns.application': 'For {application}',
+  'account.signIns.sessions': 'Se dine sessioner',
 
   'account.data.title': 'Dine data',
   'account.data.summary': 'Hent det, der er gemt om dig.',
+  'account.data.lead': 'Download en fil (JSON) med alt, der er gemt om dig: dine oplysninger, login, sessioner, samtykker og faktorer.',
+  'account.data.secrets': 'Filen har ingen adgangskoder og ingen nøgler. Gem den, hvor ingen andre kan læse den.',
+  'account.data.download': 'Download',
+  'account.data.often': 'Du har downloadet dine data flere gange. Prøv igen om {minutes} min.',
 };

@@ -89,7 +89,23 @@ export const de: Record<keyof typeof en, string> = {
 
   'account.signIns.title': 'Letzte Anmeldungen',
   'account.signIns.summary': 'Sehen Sie, wann und mit welchem Browser Sie sich angemeldet haben.',
+  'account.signIns.lead':
+    'Die letzten Anmeldungen an Ihrem Konto. Wenn Sie eine davon nicht kennen, melden Sie sich dort ab und ändern Sie Ihr Passwort.',
+  'account.signIns.none': 'Es ist keine Anmeldung aufgezeichnet.',
+  'account.signIns.new': 'Mit einem neuen Browser',
+  'account.signIns.withPassword': 'Mit dem Passwort',
+  'account.signIns.withFactor': 'Mit dem Passwort und einem zweiten Faktor',
+  'account.signIns.withPasskey': 'Mit einem Passkey',
+  'account.signIns.withProvider': 'Mit einem Konto bei einem anderen Anbieter',
+  'account.signIns.application': 'Für {application}',
+  'account.signIns.sessions': 'Ihre Sitzungen ansehen',
 
   'account.data.title': 'Ihre Daten',
   'account.data.summary': 'Laden Sie herunter, was über Sie gespeichert ist.',
+  'account.data.lead':
+    'Laden Sie eine Datei (JSON) mit allem herunter, was über Sie gespeichert ist: Ihre Angaben, Anmeldungen, Sitzungen, Einwilligungen und Faktoren.',
+  'account.data.secrets':
+    'Die Datei enthält keine Passwörter und keine Schlüssel. Speichern Sie sie dort, wo niemand sonst sie lesen kann.',
+  'account.data.download': 'Herunterladen',
+  'account.data.often': 'Sie haben Ihre Daten mehrmals heruntergeladen. Versuchen Sie es in {minutes} Min. noch einmal.',
 };

@@ -88,7 +88,21 @@ export const en = {
 
   'account.signIns.title': 'Recent sign-ins',
   'account.signIns.summary': 'See when and with which browser you signed in.',
+  'account.signIns.lead': 'The last sign-ins to your account. If you do not recognise one, sign out there and change your password.',
+  'account.signIns.none': 'No sign-in is recorded.',
+  'account.signIns.new': 'From a new browser',
+  'account.signIns.withPassword': 'With the password',
+  'account.signIns.withFactor': 'With the password and a second factor',
+  'account.signIns.withPasskey': 'With a passkey',
+  'account.signIns.withProvider': 'With an account at another provider',
+  'account.signIns.application': 'For {application}',
+  'account.signIns.sessions': 'See your sessions',
 
   'account.data.title': 'Your data',
   'account.data.summary': 'Download what is stored about you.',
+  'account.data.lead':
+    'Download a file (JSON) with everything that is stored about you: your record, sign-ins, sessions, consents and factors.',
+  'account.data.secrets': 'The file has no passwords and no keys. Store it where nobody else can read it.',
+  'account.data.download': 'Download',
+  'account.data.often': 'You downloaded your data several times. Try again in {minutes} min.',
 };

@@ -88,7 +88,22 @@ export const fi: Record<keyof typeof en, string> = {
 
   'account.signIns.title': 'Viimeisimmät kirjautumiset',
   'account.signIns.summary': 'Katso, milloin ja millä selaimella kirjauduit.',
+  'account.signIns.lead':
+    'Viimeisimmät kirjautumiset tilillesi. Jos et tunnista jotakin niistä, kirjaudu siellä ulos ja vaihda salasanasi.',
+  'account.signIns.none': 'Yhtään kirjautumista ei ole tallennettu.',
+  'account.signIns.new': 'Uudella selaimella',
+  'account.signIns.withPassword': 'Salasanalla',
+  'account.signIns.withFactor': 'Salasanalla ja toisella tunnisteella',
+  'account.signIns.withPasskey': 'Pääsyavaimella',
+  'account.signIns.withProvider': 'Toisen palvelun tilillä',
+  'account.signIns.application': 'Sovellus: {application}',
+  'account.signIns.sessions': 'Katso istuntosi',
 
   'account.data.title': 'Omat tietosi',
   'account.data.summary': 'Lataa sinusta tallennetut tiedot.',
+  'account.data.lead':
+    'Lataa tiedosto (JSON), jossa on kaikki sinusta tallennettu: tietosi, kirjautumiset, istunnot, suostumukset ja tunnisteet.',
+  'account.data.secrets': 'Tiedostossa ei ole salasanoja eikä avaimia. Säilytä sitä paikassa, jossa kukaan muu ei voi lukea sitä.',
+  'account.data.download': 'Lataa',
+  'account.data.often': 'Olet ladannut tietosi useita kertoja. Yritä uudelleen {minutes} min kuluttua.',
 };

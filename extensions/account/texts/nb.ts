@@ -89,7 +89,21 @@ export const nb: Record<keyof typeof en, string> = {
 
   'account.signIns.title': 'Siste innlogginger',
   'account.signIns.summary': 'Se når og med hvilken nettleser du logget inn.',
+  'account.signIns.lead':
+    'De siste innloggingene på kontoen din. Hvis du ikke kjenner igjen en av dem, logg ut der og endre passordet ditt.',
+  'account.signIns.none': 'Ingen innlogging er registrert.',
+  'account.signIns.new': 'Fra en ny nettleser',
+  'account.signIns.withPassword': 'Med passordet',
+  'account.signIns.withFactor': 'Med passordet og en ekstra faktor',
+  'account.signIns.withPasskey': 'Med en passnøkkel',
+  'account.signIns.withProvider': 'Med en konto hos en annen leverandør',
+  'account.signIns.application': 'For {application}',
+  'account.signIns.sessions': 'Se øktene dine',
 
   'account.data.title': 'Dataene dine',
   'account.data.summary': 'Last ned det som er lagret om deg.',
+  'account.data.lead': 'Last ned en fil (JSON) med alt som er lagret om deg: opplysninger, innlogginger, økter, samtykker og faktorer.',
+  'account.data.secrets': 'Filen har ingen passord og ingen nøkler. Lagre den der ingen andre kan lese den.',
+  'account.data.download': 'Last ned',
+  'account.data.often': 'Du har lastet ned dataene dine flere ganger. Prøv igjen om {minutes} min.',
 };

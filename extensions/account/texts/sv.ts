@@ -89,7 +89,22 @@ export const sv: Record<keyof typeof en, string> = {
 
   'account.signIns.title': 'Senaste inloggningar',
   'account.signIns.summary': 'Se när och med vilken webbläsare du loggade in.',
+  'account.signIns.lead':
+    'De senaste inloggningarna på ditt konto. Om du inte känner igen någon av dem, logga ut där och ändra ditt lösenord.',
+  'account.signIns.none': 'Ingen inloggning är registrerad.',
+  'account.signIns.new': 'Från en ny webbläsare',
+  'account.signIns.withPassword': 'Med lösenordet',
+  'account.signIns.withFactor': 'Med lösenordet och en andra faktor',
+  'account.signIns.withPasskey': 'Med en passnyckel',
+  'account.signIns.withProvider': 'Med ett konto hos en annan leverantör',
+  'account.signIns.application': 'För {application}',
+  'account.signIns.sessions': 'Se dina sessioner',
 
   'account.data.title': 'Dina uppgifter',
   'account.data.summary': 'Ladda ner det som finns lagrat om dig.',
+  'account.data.lead':
+    'Ladda ner en fil (JSON) med allt som finns lagrat om dig: dina uppgifter, inloggningar, sessioner, samtycken och faktorer.',
+  'account.data.secrets': 'Filen innehåller inga lösenord och inga nycklar. Spara den där ingen annan kan läsa den.',
+  'account.data.download': 'Ladda ner',
+  'account.data.often': 'Du har laddat ner dina uppgifter flera gånger. Försök igen om {minutes} min.',
 };
