@@ -19,6 +19,7 @@ const sameInAll = new Set([
   'de error.code',
   'de factors.kind.passkey',
   'de connections.own.passkey',
+  'nb account.signIns.application',
 ]);
 
 const placeholders = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).sort();
