@@ -16,7 +16,7 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 import { applicationNames, listOfNames } from './application-names.js';
-import { namedBrowserText } from './browser-text.js';
+import { browserText } from './browser-text.js';
 import type { Section } from './section.js';
 import { timeAgo } from './times.js';
 
@@ -143,5 +143,5 @@ async function entryOf(context: ExtensionContext, session: UserSession, isHere: 
 /** Returns the title of an entry. An impersonation shows neither the browser nor the name of the support agent. */
 function titleOf(session: UserSession): Text {
   if (session.act) return 'account.sessions.support';
-  return session.inBrowser ? namedBrowserText(session) : 'account.sessions.withoutBrowser';
+  return session.inBrowser ? browserText(session) : 'account.sessions.withoutBrowser';
 }

@@ -12,7 +12,7 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 import { applicationNames, listOfNames } from './application-names.js';
-import { namedBrowserText } from './browser-text.js';
+import { browserText } from './browser-text.js';
 import type { Section } from './section.js';
 
 const pathOf = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/account/sign-ins`;
@@ -86,7 +86,7 @@ async function entryOf(context: ExtensionContext, signIn: RecentSignIn): Promise
 /** Returns the title of an entry. An impersonation shows neither the browser nor the name of the support agent. */
 function titleOf(signIn: RecentSignIn): Text {
   if (signIn.isImpersonation) return 'account.sessions.support';
-  return signIn.grantType === undefined ? namedBrowserText(signIn) : 'account.sessions.withoutBrowser';
+  return signIn.grantType === undefined ? browserText(signIn) : 'account.sessions.withoutBrowser';
 }
 
 /** Returns the words for the credentials of a sign-in. Empty for methods that this page has no words for. */

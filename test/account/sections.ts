@@ -148,7 +148,7 @@ export function formsOf({ body, url }: Pick<Answer, 'body' | 'url'>): readonly P
 }
 
 /** Returns the pages below the page of a section, to which its links lead. */
-export const pagesBelow = ({ path }: SectionPage, { body, url }: Answer): readonly string[] => [
+const pagesBelow = ({ path }: SectionPage, { body, url }: Answer): readonly string[] => [
   ...new Set(
     [...body.matchAll(/<a\b[^>]*href="([^"]+)"/g)]
       .map(([, href = '']) => new URL(unescaped(href), url))

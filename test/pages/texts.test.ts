@@ -20,6 +20,8 @@ const sameInAll = new Set([
   'de factors.kind.passkey',
   'de connections.own.passkey',
   'nb account.signIns.application',
+  'da account.signIns.application',
+  'da account.data.download',
 ]);
 
 const placeholders = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).sort();
