@@ -65,9 +65,11 @@ describe('issue 15: no link, password, factor or account page', () => {
   const pages = {
     '/idp/account/applications': 'GET POST',
     '/idp/account/applications/x': 'GET',
+    '/idp/account/data': 'GET POST',
     '/idp/account/password': 'GET POST',
     '/idp/account/profile': 'GET POST',
     '/idp/account/sessions': 'GET POST',
+    '/idp/account/sign-ins': 'GET',
     '/idp/factors': 'GET POST',
     '/idp/factors/app': 'GET POST',
     '/idp/factors/passkey': 'POST',

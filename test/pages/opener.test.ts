@@ -16,9 +16,11 @@ const at = (path: string) => service.issuer + path;
 const own = [
   '/idp/account',
   '/idp/account/applications',
+  '/idp/account/data',
   '/idp/account/password',
   '/idp/account/profile',
   '/idp/account/sessions',
+  '/idp/account/sign-ins',
   '/idp/ciba',
   '/idp/email',
   '/idp/factors',

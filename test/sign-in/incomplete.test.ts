@@ -219,6 +219,21 @@ const subjects: Readonly<Record<string, Subject>> = {
       return { agent, pages: ['/account/sessions'], forms: [[page, { session: elsewhere }]], changed };
     },
   },
+  'the recent sign-ins': {
+    routes: ['GET /idp/account/sign-ins'],
+    async begin(who) {
+      const { agent } = await own(who, '/account/sign-ins');
+      return { agent, pages: ['/account/sign-ins'], forms: [], changed: async () => undefined };
+    },
+  },
+  'the download of the data': {
+    isUnchanging: true,
+    routes: ['GET /idp/account/data', 'POST /idp/account/data'],
+    async begin(who) {
+      const { agent, page } = await own(who, '/account/data');
+      return { agent, pages: ['/account/data'], forms: [[page, {}]], changed: async () => undefined };
+    },
+  },
   factors: {
     isUnchanging: true,
     routes: ['GET /idp/factors', 'POST /idp/factors', 'GET /idp/factors/app', 'POST /idp/factors/app', 'POST /idp/factors/passkey'],
