@@ -138,6 +138,7 @@ const passing: Readonly<Record<string, string>> = {
   'invitations.create.often': 'a limit ends',
   'invitations.unavailable.text': 'the policy changes, else the tenant',
   'linked.foreign': 'a new form',
+  'account.data.often': 'a limit ends',
   'passwords.often': 'a limit ends',
   'passwords.tooOften.title': 'a limit ends',
   'passwords.busy': 'the queue ends',
