@@ -94,6 +94,8 @@ function argumentsOf(alice: PersonWithUser, account: Account | undefined, ofGrou
     'privileges.mayTake': [caller, groups],
     'privileges.mayTakePermissions': [caller, ofGroup],
     'means.ofSignIn': [{ idp: 'local' }, { ...account, person: alice }],
+    'waysIn.of': [{ ...account, person: alice }],
+    'signInHistory.list': [{ tid, userId: user }],
     'deliveries.pending': ['batch'],
     'deliveries.dead': [],
     'passwordResets.read': ['token'],
@@ -137,7 +139,10 @@ async function doorsOf(): Promise<readonly Door[]> {
           return all;
         };
         const read = async (alice: PersonWithUser) => (call as (...all: unknown[]) => unknown)(...args(alice));
-        found.push({ name, args, read, before: itemsOf(await read(sound)) });
+        const before = itemsOf(await read(sound));
+        // All sign-ins of a user are in one row, and so is the password.
+        const rows = ['signInHistory.list', 'waysIn.of'].includes(name) ? [records.user] : [];
+        found.push({ name, args, read, before: before?.map((item) => ({ ...item, rows: [...item.rows, ...rows] })) });
       }
   return found;
 }
