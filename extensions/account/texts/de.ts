@@ -18,7 +18,7 @@ export const de: Record<keyof typeof en, string> = {
 
   'account.profile.title': 'Profil',
   'account.profile.summary': 'Ändern Sie Ihren Namen und Ihre Sprache.',
-  'account.profile.lead': 'So kennen Sie {tenant} und die Anwendungen dort.',
+  'account.profile.lead': 'So sind Sie bei {tenant} und in den Anwendungen dort bekannt.',
   'account.profile.givenName': 'Vorname',
   'account.profile.familyName': 'Nachname',
   'account.profile.phoneNumber': 'Telefonnummer',
@@ -27,7 +27,7 @@ export const de: Record<keyof typeof en, string> = {
   'account.profile.anyLanguage': 'Wie im Browser',
   'account.profile.userName': 'Benutzername',
   'account.profile.save': 'Speichern',
-  'account.profile.byTenant': 'Das kann nur {tenant} ändern. Fragen Sie dort Ihren Administrator.',
+  'account.profile.byTenant': 'Das kann nur {tenant} ändern. Fragen Sie dort Ihre Administration.',
   'account.profile.nameless': 'Geben Sie einen Vornamen oder einen Nachnamen ein.',
   'account.profile.tooLong': 'Geben Sie eine Zeile mit höchstens 200 Zeichen ein.',
   'account.profile.phoneProblem': 'Geben Sie eine Telefonnummer ein, zum Beispiel +47 22 33 44 55, oder lassen Sie das Feld leer.',
@@ -40,7 +40,7 @@ export const de: Record<keyof typeof en, string> = {
   'account.profile.noWholeNumber': 'Geben Sie eine ganze Zahl ein.',
   'account.profile.notAllowed': 'Das ist hier nicht erlaubt. Geben Sie etwas anderes ein.',
   'account.profile.incomplete':
-    'Ihr Profil kann nicht gespeichert werden, weil andere Angaben über Sie unvollständig sind. Fragen Sie Ihren Administrator bei {tenant}.',
+    'Ihr Profil kann nicht gespeichert werden, weil andere Angaben über Sie unvollständig sind. Fragen Sie die Administration von {tenant}.',
   'account.profile.changedMeanwhile':
     'Ihr Profil wurde anderswo geändert, nachdem Sie diese Seite geöffnet hatten; deshalb ist noch nichts gespeichert. Prüfen Sie Ihre Eingaben, und speichern Sie noch einmal.',
   'account.profile.now': 'Jetzt gespeichert: {value}',
@@ -54,7 +54,7 @@ export const de: Record<keyof typeof en, string> = {
   'account.sessions.summary': 'Sehen Sie, wo Sie angemeldet sind, und melden Sie sich anderswo ab.',
   'account.sessions.lead': 'Wenn Sie eine Anmeldung nicht kennen, melden Sie sich dort ab.',
   'account.sessions.here': 'Dieser Browser',
-  'account.sessions.support': 'Support, als Sie angemeldet',
+  'account.sessions.support': 'Der Support, als Sie angemeldet',
   'account.sessions.withoutBrowser': 'Ohne Browser',
   'account.sessions.since': 'Angemeldet am {time} (UTC)',
   'account.sessions.used': 'Zuletzt benutzt: {ago}',

@@ -31,7 +31,7 @@ export const de = {
   'connections.unverified.text': 'Bestätigen Sie zuerst Ihre E-Mail-Adresse bei {method}, und kommen Sie dann zurück.',
   'connections.addressMissing.title': 'Ihre E-Mail-Adresse fehlt',
   'connections.addressMissing.text':
-    '{method} hat Ihre E-Mail-Adresse nicht übermittelt. Erlauben Sie {method}, sie weiterzugeben, oder fragen Sie Ihren Administrator.',
+    '{method} hat Ihre E-Mail-Adresse nicht übermittelt. Erlauben Sie {method}, sie weiterzugeben, oder fragen Sie Ihre Administration.',
   'connections.taken.title': 'Ein Konto mit diesem Namen gibt es schon',
   'connections.taken.text':
     'Es ist nicht mit Ihrem Konto bei {method} verbunden, deshalb können Sie sich so nicht daran anmelden. Wenn es Ihres ist, melden Sie sich auf einem anderen Weg an, oder bitten Sie Ihre Administration, es zu verbinden.',

@@ -69,7 +69,7 @@ export const de = {
   'factors.own.addPasskey': 'Passkey hinzufügen',
   'factors.own.newCodes': 'Neue Wiederherstellungscodes erstellen',
   'factors.own.remove': 'Entfernen',
-  'factors.own.last': 'Das ist Ihr einziger Anmeldeweg. Fügen Sie einen anderen hinzu, bevor Sie ihn entfernen.',
+  'factors.own.last': 'Das ist Ihr einziger Anmeldeweg. Fügen Sie einen anderen hinzu, bevor Sie diesen entfernen.',
   'factors.own.back': 'Zurück',
   'factors.kind.totp': 'Authentifizierungs-App',
   'factors.kind.passkey': 'Passkey',

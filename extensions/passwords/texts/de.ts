@@ -95,7 +95,7 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.own.meanwhile': 'Ihr Passwort wurde inzwischen an anderer Stelle geändert. Dieses Formular hat nichts geändert.',
   'passwords.own.ended': 'Sie sind überall sonst abgemeldet.',
   'passwords.own.stays': 'Sie bleiben dort angemeldet, wo Sie angemeldet waren.',
-  'passwords.own.policy': '{tenant} legt fest, wie Sie sich anmelden, und erlaubt keine Passwörter. Fragen Sie Ihren Administrator.',
+  'passwords.own.policy': '{tenant} legt fest, wie Sie sich anmelden, und erlaubt keine Passwörter. Fragen Sie Ihre Administration.',
   'passwords.own.parent':
     'Sie melden sich bei diesem Konto mit dem Konto {userName} ({tenant}) an. Melden Sie sich bei jenem Konto an, um dessen Passwort zu ändern.',
   'passwords.own.back': 'Zurück zu Ihrem Konto',
