@@ -31,7 +31,7 @@ export const fi = {
   'connections.unverified.text': 'Vahvista ensin sähköpostiosoitteesi palvelussa {method} ja palaa sitten.',
   'connections.addressMissing.title': 'Sähköpostiosoitteesi puuttuu',
   'connections.addressMissing.text':
-    '{method} ei lähettänyt sähköpostiosoitettasi. Anna palvelulle {method} lupa jakaa se tai kysy järjestelmänvalvojaltasi.',
+    '{method} ei lähettänyt sähköpostiosoitettasi. Anna palvelulle {method} lupa jakaa se tai kysy ylläpitäjältäsi.',
   'connections.taken.title': 'Tämänniminen tili on jo olemassa',
   'connections.taken.text':
     'Sitä ei ole yhdistetty tiliisi palvelussa {method}, joten et voi kirjautua siihen näin. Jos se on sinun, kirjaudu muulla tavalla tai pyydä ylläpitäjääsi yhdistämään se.',

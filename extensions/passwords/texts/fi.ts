@@ -92,9 +92,9 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.own.meanwhile': 'Salasanasi vaihdettiin sillä välin muualla. Tämä lomake ei muuttanut mitään.',
   'passwords.own.ended': 'Sinut on kirjattu ulos kaikkialta muualta.',
   'passwords.own.stays': 'Pysyt kirjautuneena siellä, missä olit kirjautuneena.',
-  'passwords.own.policy': '{tenant} päättää, miten kirjaudut, eikä salli salasanoja. Kysy asiasta järjestelmänvalvojaltasi.',
+  'passwords.own.policy': '{tenant} päättää, miten kirjaudut, eikä salli salasanoja. Kysy asiasta ylläpitäjältäsi.',
   'passwords.own.parent': 'Kirjaudut tälle tilille tilillä {userName} ({tenant}). Vaihda sen salasana kirjautumalla sille tilille.',
-  'passwords.own.back': 'Takaisin tilillesi',
+  'passwords.own.back': 'Takaisin tiliisi',
   'passwords.email.title': 'Vaihda sähköpostiosoitteesi',
   'passwords.email.lead': 'Osoitteesi on {address}, {tenant}.',
   'passwords.email.summary': 'Tänne lähetämme salasanaasi koskevat linkit ja tiliäsi koskevat ilmoitukset.',
@@ -138,14 +138,14 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.mail.profile.other': 'muita tietoja',
   'passwords.mail.factorAdded.subject': 'Kirjautumistapa lisättiin',
   'passwords.mail.factorAdded.text':
-    'Tililläsi on yksi tapa lisää todistaa kirjautuminen, {tenant}: sovellus, pääsyavain tai palautuskoodit.',
+    'Tililläsi on yksi tapa lisää todistaa kirjautuminen, {tenant}: sovellus, avainkoodi tai palautuskoodit.',
   'passwords.mail.identityAdded.subject': 'Toinen kirjautumistapa yhdistettiin',
   'passwords.mail.identityAdded.text': 'Tästä lähtien tilillesi ({tenant}) voi kirjautua toisen palvelun tilillä.',
   'passwords.mail.identityRemoved.subject': 'Kirjautumistapa irrotettiin',
   'passwords.mail.identityRemoved.text': 'Tilillesi ({tenant}) ei voi enää kirjautua toisen palvelun tilillä.',
   'passwords.mail.factorRemoved.subject': 'Kirjautumistapa poistettiin',
   'passwords.mail.factorRemoved.text':
-    'Tililläsi on yksi tapa vähemmän todistaa kirjautuminen, {tenant}: sovellus, pääsyavain tai palautuskoodit.',
+    'Tililläsi on yksi tapa vähemmän todistaa kirjautuminen, {tenant}: sovellus, avainkoodi tai palautuskoodit.',
   'passwords.mail.codesGuessed.subject': 'Vääriä koodeja kirjautumisessasi',
   'passwords.mail.codesGuessed.text':
     'Joku antoi tilisi salasanan, {tenant}, ja sen jälkeen monta väärää koodia. Tällaisia koodeja ei oteta vastaan vähään aikaan.',
