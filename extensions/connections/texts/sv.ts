@@ -38,7 +38,7 @@ export const sv = {
   'connections.unavailable.title': 'Ditt konto kan inte användas nu',
   'connections.unavailable.text': 'Fråga din administratör om det.',
   'connections.lost.title': 'Den här inloggningen kan inte fortsätta',
-  'connections.lost.text': 'Den tog för lång tid, eller påbörjades någon annanstans. Börja om från programmet.',
+  'connections.lost.text': 'Den tog för lång tid, eller påbörjades någon annanstans. Börja om från applikationen.',
   'connections.link.offer': 'Har du redan ett konto här? Logga in på det en gång, så kopplas det till {method}.',
   'connections.link.begin': 'Logga in på mitt konto',
   'connections.link.title': 'Koppla ihop de här kontona?',

@@ -86,12 +86,12 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.own.title': 'Ändra ditt lösenord',
   'passwords.own.first': 'Välj ett lösenord',
   'passwords.own.current': 'Nuvarande lösenord',
-  'passwords.own.others': 'Logga ut överallt annars. Den här webbläsaren förblir inloggad.',
+  'passwords.own.others': 'Logga ut på alla andra ställen. Den här webbläsaren förblir inloggad.',
   'passwords.own.missing': 'Ange ditt nuvarande lösenord.',
   'passwords.own.wrong': 'Det är inte ditt nuvarande lösenord.',
   'passwords.own.same': 'Det är redan ditt lösenord. Välj ett annat.',
   'passwords.own.meanwhile': 'Ditt lösenord ändrades någon annanstans under tiden. Det här formuläret ändrade ingenting.',
-  'passwords.own.ended': 'Du är utloggad överallt annars.',
+  'passwords.own.ended': 'Du är utloggad på alla andra ställen.',
   'passwords.own.stays': 'Du är fortfarande inloggad där du var inloggad.',
   'passwords.own.policy': '{tenant} bestämmer hur du loggar in och tillåter inga lösenord. Fråga din administratör.',
   'passwords.own.parent':
@@ -140,7 +140,7 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.mail.profile.other': 'andra uppgifter',
   'passwords.mail.factorAdded.subject': 'En inloggningsfaktor har lagts till',
   'passwords.mail.factorAdded.text':
-    'Ditt konto hos {tenant} har ett sätt till att bevisa en inloggning: en app, en passnyckel eller återställningskoder.',
+    'Ditt konto hos {tenant} har ett sätt till att bevisa en inloggning: en app, en nyckel eller återställningskoder.',
   'passwords.mail.identityAdded.subject': 'Ett annat sätt att logga in har kopplats till',
   'passwords.mail.identityAdded.text':
     'Från och med nu går det att logga in på ditt konto hos {tenant} med ett konto hos en annan leverantör.',
@@ -149,7 +149,7 @@ export const sv: Record<keyof typeof en, string> = {
     'Det går inte längre att logga in på ditt konto hos {tenant} med ett konto hos en annan leverantör.',
   'passwords.mail.factorRemoved.subject': 'En inloggningsfaktor har tagits bort',
   'passwords.mail.factorRemoved.text':
-    'Ditt konto hos {tenant} har ett sätt mindre att bevisa en inloggning: en app, en passnyckel eller återställningskoder.',
+    'Ditt konto hos {tenant} har ett sätt mindre att bevisa en inloggning: en app, en nyckel eller återställningskoder.',
   'passwords.mail.codesGuessed.subject': 'Felaktiga koder vid din inloggning',
   'passwords.mail.codesGuessed.text':
     'Någon angav lösenordet till ditt konto hos {tenant} och sedan många felaktiga koder. Ett tag tas inga koder av det slaget emot.',
@@ -159,7 +159,7 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.mail.newBrowser.unnamed': 'Någon loggade in på ditt konto hos {tenant} från en webbläsare som kontot inte känner till.',
   'passwords.mail.newBrowser.button': 'Se dina sessioner',
   'passwords.mail.newBrowser.note':
-    'Inloggat {time} (UTC). Om det var du behöver du inte göra något. Om det inte var du, avsluta den sessionen, ändra ditt lösenord och säg till {tenant} genast.',
+    'Inloggad {time} (UTC). Om det var du behöver du inte göra något. Om det inte var du, avsluta den sessionen, ändra ditt lösenord och säg till {tenant} genast.',
   'passwords.mail.linked.subject': 'Dina konton har kopplats',
   'passwords.mail.linked.text': 'Ditt konto hos {tenant} har kopplats till ett annat konto. De har en gemensam inloggning.',
   'passwords.mail.unlinked.subject': 'En koppling av ditt konto har avslutats',

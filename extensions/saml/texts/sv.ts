@@ -8,7 +8,7 @@ export const sv = {
   'saml.expired.title': 'Det här steget är över',
   'saml.expired.text': 'Det har redan använts, eller tog för lång tid. Börja om från applikationen.',
   'saml.notSignedIn.title': 'Du loggades inte in',
-  'saml.notSignedIn.text': 'Inloggningen i {application} blev inte av. Börja om från programmet.',
+  'saml.notSignedIn.text': 'Inloggningen i {application} blev inte av. Börja om från applikationen.',
   'saml.signedOut.title': 'Du är utloggad',
   'saml.signedOut.text': 'Du kan stänga den här sidan.',
   'saml.signedOut.again': 'Logga in igen',
