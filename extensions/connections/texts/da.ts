@@ -37,7 +37,7 @@ export const da = {
   'connections.unavailable.title': 'Din konto kan ikke bruges nu',
   'connections.unavailable.text': 'Spørg din administrator om det.',
   'connections.lost.title': 'Dette login kan ikke fortsætte',
-  'connections.lost.text': 'Det tog for lang tid eller blev startet et andet sted. Start forfra fra programmet.',
+  'connections.lost.text': 'Det tog for lang tid eller blev startet et andet sted. Start forfra fra applikationen.',
   'connections.link.offer': 'Har du allerede en konto her? Log ind på den én gang, så bliver den knyttet til {method}.',
   'connections.link.begin': 'Log ind på min konto',
   'connections.link.title': 'Knytte disse konti sammen?',

@@ -66,7 +66,7 @@ export const da = {
   'factors.own.addPasskey': 'Tilføj en adgangsnøgle',
   'factors.own.newCodes': 'Lav nye gendannelseskoder',
   'factors.own.remove': 'Fjern',
-  'factors.own.last': 'Det er din eneste måde at logge ind på. Tilføj en anden, før du fjerner den.',
+  'factors.own.last': 'Det er din eneste måde at logge ind på. Tilføj en anden, før du fjerner denne.',
   'factors.own.back': 'Tilbage',
   'factors.kind.totp': 'Godkendelsesapp',
   'factors.kind.passkey': 'Adgangsnøgle',

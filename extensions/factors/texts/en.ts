@@ -66,7 +66,7 @@ export const en = {
   'factors.own.addPasskey': 'Add a passkey',
   'factors.own.newCodes': 'Make new recovery codes',
   'factors.own.remove': 'Remove',
-  'factors.own.last': 'This is your only way to sign in. Add another way before you remove it.',
+  'factors.own.last': 'This is your only way to sign in. Add another way before you remove this one.',
   'factors.own.back': 'Back',
   'factors.kind.totp': 'Authenticator app',
   'factors.kind.passkey': 'Passkey',

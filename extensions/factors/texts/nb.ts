@@ -57,7 +57,7 @@ export const nb = {
   'factors.signIn.choose': 'Velg en organisasjon',
   'factors.unconfirmed.title': 'Passnøkkelen din må bekreftes først',
   'factors.unconfirmed.text':
-    'Den ble lagt til i en pålogging som en administrator med færre rettigheter gjorde mulig, eller kontoene ble koblet sammen av en slik. Be en administrator som har alle rettighetene til kontoen, om å bekrefte den.',
+    'Den ble lagt til i en innlogging som en administrator med færre rettigheter gjorde mulig, eller kontoene ble koblet sammen av en slik. Be en administrator som har alle rettighetene til kontoen, om å bekrefte den.',
   'factors.own.title': 'Dine faktorer for innlogging',
   'factors.own.lead': 'De beviser at det er deg, sammen med passordet eller i stedet for det.',
   'factors.own.summary': 'Autentiseringsapper, passnøkler og gjenopprettingskoder: legg dem til, og fjern dem.',
@@ -67,7 +67,7 @@ export const nb = {
   'factors.own.addPasskey': 'Legg til en passnøkkel',
   'factors.own.newCodes': 'Lag nye gjenopprettingskoder',
   'factors.own.remove': 'Fjern',
-  'factors.own.last': 'Dette er din eneste måte å logge inn på. Legg til en annen før du fjerner den.',
+  'factors.own.last': 'Dette er din eneste måte å logge inn på. Legg til en annen før du fjerner denne.',
   'factors.own.back': 'Tilbake',
   'factors.kind.totp': 'Autentiseringsapp',
   'factors.kind.passkey': 'Passnøkkel',

@@ -26,7 +26,7 @@ export const nb: Record<keyof typeof en, string> = {
   'linked.refused.policy': 'En av organisasjonene lar ikke kontoene sine kobles til kontoer i andre organisasjoner.',
   'linked.onlyWay.title': 'Denne koblingen kan ikke avsluttes nå',
   'linked.refused.onlyWay':
-    'Kontoen {userName} har ingen egen måte å logge inn på, så du kunne ikke logge inn på den lenger. Spør administratoren i {tenant}.',
+    'Kontoen {userName} har ingen egen måte å logge inn på, så du ville ikke lenger kunne logge inn på den. Spør administratoren i {tenant}.',
   'linked.unlink.title': 'Vil du avslutte koblingen?',
   'linked.unlink.text':
     'Du blir logget ut av {tenant}. Deretter har {userName} sin egen innlogging. Hvis den ikke har noe passord, kan administratoren i {tenant} hjelpe.',

@@ -33,7 +33,7 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.done.later': 'Logg inn med det nye passordet der du vil bruke kontoen.',
   'passwords.done.signIn': 'Logg inn',
   'passwords.done.ways':
-    'Det kan finnes andre måter å logge inn på kontoen din på, for eksempel passnøkler, kontoer hos andre tilbydere og koblede kontoer. Sjekk at alle er dine.',
+    'Det kan finnes andre måter å logge inn på kontoen din på, for eksempel passnøkler, kontoer hos andre leverandører og koblede kontoer. Sjekk at alle er dine.',
   'passwords.done.check': 'Sjekk måtene å logge inn på',
   'passwords.again': 'Send en ny lenke',
   'passwords.used.title': 'Denne lenken er brukt',

@@ -92,7 +92,7 @@ export const da: Texts = {
   'signedOut.title': 'Du er logget ud',
   'signedOut.message': 'Du kan lukke dette vindue.',
   'signedOut.again': 'Log ind igen',
-  'signedOut.unanswered': 'Disse programmer har ikke bekræftet, at du er logget ud der:',
+  'signedOut.unanswered': 'Disse applikationer har ikke bekræftet, at du er logget ud der:',
 
   'continue.title': 'Fortsæt til {client}',
   'continue.title.plain': 'Fortsæt',

@@ -92,7 +92,7 @@ export const nb: Texts = {
   'signedOut.title': 'Du er logget ut',
   'signedOut.message': 'Du kan lukke dette vinduet.',
   'signedOut.again': 'Logg inn igjen',
-  'signedOut.unanswered': 'Disse programmene har ikke bekreftet at du er logget ut der:',
+  'signedOut.unanswered': 'Disse applikasjonene har ikke bekreftet at du er logget ut der:',
 
   'continue.title': 'Fortsett til {client}',
   'continue.title.plain': 'Fortsett',
