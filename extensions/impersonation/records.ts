@@ -160,7 +160,7 @@ export const impersonations = defineCollection({
   erase: withoutReasons,
   userRemoved: withoutReasons,
   async export(rows, { personId }, reader) {
-    // The other of the two persons, and the reason that the impersonator typed, concern others.
+    // The ids of the other person, and the reason that the impersonator typed, concern other persons.
     const ofOthers = ({ operator, targetOid, reason }: ImpersonationRow) =>
       reader === 'person' ? {} : { operator: operator.oid, user: targetOid, ...present({ reason }) };
     const exported = (row: ImpersonationRow) => ({

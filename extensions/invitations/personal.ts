@@ -81,7 +81,7 @@ async function personalIn(
   const isOwners = here?.owner === (here?.account.person.user.parentUserId ?? here?.oid);
   const isSince = here !== undefined && isPersonal && isOwners && here.authTime >= Math.floor(admittedAt / 1000);
   if (isSince && (await admissions.isProofCurrent(here))) {
-    // An account link takes a recent sign-in, with the second factor of a user who has one.
+    // An account link requires a recent sign-in, with the second factor of a user who has one.
     const isProven = await context.signIn.mayChange(here);
     if (isProven && context.service.now() / 1000 - here.authTime <= RECENT_SIGN_IN_SECONDS) return here;
     const again = { prompt: undefined, maxAge: RECENT_SIGN_IN_SECONDS };

@@ -22,7 +22,7 @@ export interface Throttle {
 export interface Guess {
   /** Minutes to wait if there were too many guesses. */
   readonly minutes: number | undefined;
-  /** Removes the guess from the counts, because the password was right. Resets the rate limit of the session. */
+  /** Removes the guess from the counts, because the password was correct. Resets the rate limit of the session. */
   succeeded(): Promise<void>;
 }
 

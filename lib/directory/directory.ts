@@ -70,7 +70,7 @@ export interface DirectoryOptions {
   readonly now?: () => number;
   /** The accounts whose sign-ins were cut off recently. @default unknown, so that no account is read from a cache */
   readonly recentCutoffs?: RecentCutoffs;
-  /** Requests that users made in a sign-in. @default none, so that no such request goes on */
+  /** Requests that users made in a sign-in. @default none, so that no such request can be completed */
   readonly askedInSignIn?: AskedInSignIn;
   readonly logger: Logger;
   /** The `source` of events. */

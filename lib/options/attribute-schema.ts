@@ -142,7 +142,7 @@ async function compiled(schema: Schema, selfService: AttributeRules['selfService
   if (Ajv2020 === undefined) return { problems: [missing(ROOT, 'the package ajv 8, which checks attributes: run npm install ajv@8')] };
   const ajv = new Ajv2020({
     strict: true,
-    // These refuse schemas that JSON Schema allows, and whose meaning is clear.
+    // The checks that are off here would refuse schemas that JSON Schema allows, and whose meaning is clear.
     strictRequired: false,
     strictTuples: false,
     allowMatchingProperties: true,
@@ -207,7 +207,7 @@ function problemIn(errors: readonly ErrorObject[]): InputProblem {
   return { path, expected: phrases[keyword]?.(params) ?? `a value that '${keyword}' of the schema allows` };
 }
 
-/** Names of the parameter that names the member, for errors about a member of the object. */
+/** Parameter of the error that has the name of the member, by keyword, for errors about a member of the object. */
 const memberKeys: Readonly<Record<string, string>> = {
   required: 'missingProperty',
   dependentRequired: 'missingProperty',

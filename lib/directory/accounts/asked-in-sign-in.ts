@@ -2,13 +2,13 @@
  * Requests that wait for a later step, such as a new address that a mailed link has to prove. What a user asked for in a sign-in ends with the sign-in.
  *
  * Each request has a mark in the store of sign-ins. The session names the marks of its sign-in, and the end of the sign-in removes the marks in the same
- * commit. So no request goes on after its sign-in was ended on any node.
+ * commit. So no request can be completed after its sign-in was ended on any node.
  */
 import { randomBytes } from 'node:crypto';
 import { artifactKey, slotOf } from '../../store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore } from '../../store/artifact-store.js';
 
-/** Returns whether requests go on, by the marks of {@link newMark}. */
+/** Returns whether requests can still be completed, by the marks of {@link newMark}. */
 export interface AskedInSignIn {
   goesOn(mark: string): Promise<boolean>;
 }

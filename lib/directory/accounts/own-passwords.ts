@@ -1,8 +1,8 @@
 /**
  * Passwords that signed-in users change or set themselves.
  *
- * A change counts only for the password that was compared before: if another change comes first, such as a reset or a change in another tab, this one is
- * refused. The number of the password in the person's document decides, in the write that names the new password.
+ * A change counts only for the password that was compared before: if another change comes first, such as a reset or a change in another tab, the service
+ * refuses the later change. The number of the password in the person's document decides, in the write that names the new password.
  */
 import { IdpError } from '../../errors.js';
 import type { Attribution } from '../../events.js';

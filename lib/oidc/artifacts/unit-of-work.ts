@@ -194,8 +194,8 @@ interface Committed {
 const isOfAccount = (write: ArtifactWrite): write is Put => write.op === 'put' && write.account !== undefined;
 
 /**
- * Returns the writes that added a record to an account which the account's list may have lacked when a cut-off, or the withdrawal of a consent, read the list.
- * A cut-off makes the request lose by the end of the session, so a grant in a session that its account had before is apart from the sign-ins.
+ * Returns the writes that added a record to an account. A cut-off, or the withdrawal of a consent, may have read the account's list before these writes.
+ * A grant in a session that its account had before is not among the sign-ins, because a cut-off ends that session, and the request then fails.
  */
 function begunBy(ofAccounts: readonly Committed[]): Begun | undefined {
   const isListed = ({ write, before }: Committed): boolean => before?.account === write.account;

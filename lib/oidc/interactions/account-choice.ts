@@ -51,7 +51,10 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider, 
       ];
     },
 
-    /** Makes a linked account the account of the session, in whose history the sign-in is recorded too, and returns the account. No session ends. Undefined if the change needs a sign-in. */
+    /**
+     * Makes a linked account the account of the session, and returns the account. The sign-in is recorded in the history of this account too. No session ends.
+     * Undefined if the change needs a sign-in.
+     */
     async select(ctx: Context, details: ProviderInteraction, interaction: Interaction, oid: string): Promise<Account | undefined> {
       const session = await sessionOf(ctx);
       const { uid, accountId } = session;

@@ -47,7 +47,7 @@ export const rememberedAs = ({ clientId, accountId, sid, login }: GrantRecord, e
 /** Records of an account that are ended at the same time. */
 const AT_ONCE = 16;
 
-/** Ends a group of records at the same time, then the next group. An account may have thousands of records, which would overload the store at once. */
+/** Ends a group of records at the same time, then the next group. An account may have thousands of records, and would overload the store otherwise. */
 export async function inGroups<T>(all: readonly T[], end: (each: T) => Promise<unknown>): Promise<void> {
   for (let start = 0; start < all.length; start += AT_ONCE) await Promise.all(all.slice(start, start + AT_ONCE).map(end));
 }

@@ -1,6 +1,6 @@
 /**
- * Words that keep together at the end of a line. Browsers break `e-mail` after its hyphen. A non-breaking hyphen would change the text that screen readers
- * speak and that people copy, so the words stay as they are, and a style keeps them together.
+ * Words that keep together at the end of a line. Browsers break `e-mail` after its hyphen. A style keeps these words together, because a non-breaking
+ * hyphen would change the text that screen readers speak and that people copy.
  */
 import { Html } from '../../../../lib/extension-door.js';
 
