@@ -110,7 +110,7 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.mail.until': 'Linkki toimii kerran, {time} asti (UTC).',
   'passwords.mail.ignore': 'Jos et tiedä, mistä on kyse, voit jättää tämän viestin huomiotta.',
   'passwords.mail.notYou': 'Muutettu {time} (UTC). Jos et tehnyt sitä itse, vaihda salasanasi ja ilmoita heti: {tenant}.',
-  'passwords.mail.seen': 'Havaittu {time} (UTC). Jos et ollut se sinä, joku tietää salasanasi: vaihda se ja ilmoita heti: {tenant}.',
+  'passwords.mail.seen': 'Havaittu {time} (UTC). Jos se et ollut sinä, joku tietää salasanasi: vaihda se ja ilmoita heti: {tenant}.',
   'passwords.mail.reset.subject': 'Valitse uusi salasana',
   'passwords.mail.reset.text': 'Tilillesi pyydettiin uutta salasanaa, {tenant}.',
   'passwords.mail.reset.button': 'Valitse uusi salasana',
@@ -154,7 +154,7 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.mail.newBrowser.unnamed': 'Tilillesi ({tenant}) kirjauduttiin selaimella, jota tili ei tunne.',
   'passwords.mail.newBrowser.button': 'Katso istuntosi',
   'passwords.mail.newBrowser.note':
-    'Kirjauduttu {time} (UTC). Jos se olit sinä, sinun ei tarvitse tehdä mitään. Jos et ollut se sinä, lopeta istunto, vaihda salasanasi ja ilmoita heti: {tenant}.',
+    'Kirjauduttu {time} (UTC). Jos se olit sinä, sinun ei tarvitse tehdä mitään. Jos se et ollut sinä, lopeta istunto, vaihda salasanasi ja ilmoita heti: {tenant}.',
   'passwords.mail.linked.subject': 'Tilisi yhdistettiin',
   'passwords.mail.linked.text': 'Tilisi yhdistettiin toiseen tiliin, {tenant}. Niillä on yhteinen kirjautuminen.',
   'passwords.mail.unlinked.subject': 'Tilisi yhdistäminen päättyi',
