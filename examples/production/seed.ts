@@ -12,6 +12,7 @@ export const adminScopes = [
   'api-resources',
   'clients',
   'connections',
+  'consents',
   'factors',
   'groups',
   'impersonations',
