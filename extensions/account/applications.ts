@@ -20,7 +20,7 @@ import {
   type Text,
   type ViewPart,
 } from '../../lib/extension-door.js';
-import type { Section } from './section.js';
+import { addReturn, type Section } from './section.js';
 
 const pathOf = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/account/applications`;
 const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'account:applications', pathOf(context.service));
@@ -43,10 +43,7 @@ export const applications: Section = {
       if (here) await pages.list(ctx, here, await applicationsOf(context, here));
     });
 
-    router.get(`${path}/return`, async (ctx: Context) => {
-      const next = await page.returned(ctx);
-      return next === undefined ? pages.signedOut(ctx) : redirectByGet(ctx, url(next));
-    });
+    addReturn(router, context, page, path, 'account.applications.title');
 
     router.get(`${path}/:name`, async (ctx: Context) => {
       const here = await page.present(ctx, `${path}/${encodeURIComponent(String(ctx.params.name))}`);
@@ -176,14 +173,6 @@ function createPages({ service, pages: { view, brandingOf, scopeDescriptions } }
         ],
       });
     },
-
-    signedOut: (ctx: Context): Promise<void> =>
-      view(ctx, {
-        title: 'account.applications.title',
-        problem: 'account.signedOut',
-        status: 403,
-        parts: [{ part: 'link', text: 'account.again', href: action }],
-      }),
   };
 }
 

@@ -9,12 +9,11 @@ import {
   pageHeaders,
   present,
   recordForms,
-  redirectByGet,
   strict,
   type Text,
   Type,
 } from '../../lib/extension-door.js';
-import type { Section } from './section.js';
+import { addReturn, type Section } from './section.js';
 
 const pathOf = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/account/data`;
 /** The file has all data of the person, so the page requires the same sign-in as a change of a credential. */
@@ -29,7 +28,7 @@ export const data: Section = {
   href: ({ service }) => service.url(pathOf(service)),
   clients: (context) => pageOf(context).clients,
   routes(router, context) {
-    const { service, pages, limits } = context;
+    const { service, limits } = context;
     const path = pathOf(service);
     const page = pageOf(context);
     const downloads = limits.limit('downloadsOfAccount');
@@ -39,16 +38,7 @@ export const data: Section = {
       if (here) await show(context, ctx, here);
     });
 
-    router.get(`${path}/return`, async (ctx: Context) => {
-      const next = await page.returned(ctx);
-      if (next !== undefined) return redirectByGet(ctx, service.url(next));
-      await pages.view(ctx, {
-        title: 'account.data.title',
-        problem: 'account.signedOut',
-        status: 403,
-        parts: [{ part: 'link', text: 'account.again', href: service.url(path) }],
-      });
-    });
+    addReturn(router, context, page, path, 'account.data.title');
 
     router.postForm(path, {
       open: (ctx) => page.present(ctx, path),

@@ -17,7 +17,7 @@ import {
 } from '../../lib/extension-door.js';
 import { applicationNames, listOfNames } from './application-names.js';
 import { browserText } from './browser-text.js';
-import type { Section } from './section.js';
+import { addReturn, type Section } from './section.js';
 import { timeAgo } from './times.js';
 
 /** Maximum sessions of other browsers that the page shows. */
@@ -39,7 +39,7 @@ export const sessions: Section = {
 };
 
 function routes(router: ExtensionRouter, context: ExtensionContext): void {
-  const { service, pages } = context;
+  const { service } = context;
   const path = pathOf(service);
   const page = pageOf(context);
   const address = service.url(path);
@@ -49,16 +49,7 @@ function routes(router: ExtensionRouter, context: ExtensionContext): void {
     if (here) await showList(context, ctx, here);
   });
 
-  router.get(`${path}/return`, async (ctx: Context) => {
-    const next = await page.returned(ctx);
-    if (next !== undefined) return redirectByGet(ctx, service.url(next));
-    await pages.view(ctx, {
-      title: 'account.sessions.title',
-      problem: 'account.signedOut',
-      status: 403,
-      parts: [{ part: 'link', text: 'account.again', href: address }],
-    });
-  });
+  addReturn(router, context, page, path, 'account.sessions.title');
 
   router.postForm(path, {
     open: (ctx) => page.present(ctx, path),

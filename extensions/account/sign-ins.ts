@@ -6,14 +6,13 @@ import {
   type ExtensionContext,
   type OwnPage,
   type RecentSignIn,
-  redirectByGet,
   type Text,
   utcTime,
   type ViewPart,
 } from '../../lib/extension-door.js';
 import { applicationNames, listOfNames } from './application-names.js';
 import { browserText } from './browser-text.js';
-import type { Section } from './section.js';
+import { addReturn, type Section } from './section.js';
 
 const pathOf = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/account/sign-ins`;
 const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'account:sign-ins', pathOf(context.service));
@@ -27,8 +26,7 @@ export const signIns: Section = {
   href: ({ service }) => service.url(pathOf(service)),
   clients: (context) => pageOf(context).clients,
   routes(router, context) {
-    const { service, pages } = context;
-    const path = pathOf(service);
+    const path = pathOf(context.service);
     const page = pageOf(context);
 
     router.get(path, async (ctx: Context) => {
@@ -36,16 +34,7 @@ export const signIns: Section = {
       if (here) await showList(context, ctx, here);
     });
 
-    router.get(`${path}/return`, async (ctx: Context) => {
-      const next = await page.returned(ctx);
-      if (next !== undefined) return redirectByGet(ctx, service.url(next));
-      await pages.view(ctx, {
-        title: 'account.signIns.title',
-        problem: 'account.signedOut',
-        status: 403,
-        parts: [{ part: 'link', text: 'account.again', href: service.url(path) }],
-      });
-    });
+    addReturn(router, context, page, path, 'account.signIns.title');
   },
 };
 
