@@ -114,11 +114,13 @@ interface NotedChange {
 export const noticeLetter = (
   { name, time, to, parts = { inLanguage: () => '' }, note = 'notYou' }: NotedChange,
   { person, tenant }: Pick<Account, 'person' | 'tenant'>,
-): Letter =>
-  letter({ to, kind: 'account-changed', tenant, person }, name, time, (values) => [
+): Letter => ({
+  ...letter({ to, kind: 'account-changed', tenant, person }, name, time, (values) => [
     { part: 'text', text: said(`${name}.text`, { ...values, parts }) },
     { part: 'note', text: said(note, values) },
-  ]);
+  ]),
+  ...(name === 'profile' && { isFrequent: true }),
+});
 
 interface NewBrowser {
   readonly time: Date;
@@ -130,9 +132,14 @@ interface NewBrowser {
 }
 
 /** Returns the mail that notifies a user of a sign-in from a browser that the account does not know. */
-export const newBrowserLetter = ({ time, to, browser, href }: NewBrowser, { person, tenant }: Pick<Account, 'person' | 'tenant'>): Letter =>
-  letter({ to, kind: 'new-browser', tenant, person }, 'newBrowser', time, (values) => [
+export const newBrowserLetter = (
+  { time, to, browser, href }: NewBrowser,
+  { person, tenant }: Pick<Account, 'person' | 'tenant'>,
+): Letter => ({
+  ...letter({ to, kind: 'new-browser', tenant, person }, 'newBrowser', time, (values) => [
     { part: 'text', text: said(browser === '' ? 'newBrowser.unnamed' : 'newBrowser.text', { ...values, browser }) },
     { part: 'button', text: 'passwords.mail.newBrowser.button', href },
     { part: 'note', text: said('newBrowser.note', values) },
-  ]);
+  ]),
+  isFrequent: true,
+});

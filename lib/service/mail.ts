@@ -23,13 +23,15 @@ interface MailParts extends Pick<ExtensionPages, 'brandingOf'> {
 export function createMail({ options, write, limit, most, brandingOf, logger }: MailParts): Mail {
   return {
     async send(letter) {
-      const { to, kind, tid, clientId } = letter;
+      const { to, kind, tid, clientId, isFrequent } = letter;
       // A stored address may be older than the rule. If this check were missing, the delivery would be retried in vain.
       if (!isEmailAddress(to))
         return logger.warn({ kind, tid }, 'the service did not send a mail, because the record has no valid e-mail address');
-      const counted = await limit.attempt(comparedAddress(to));
+      const address = comparedAddress(to);
+      const counted = await limit.attempt(isFrequent ? `frequent ${address}` : address);
       if (counted.isOver) {
         await counted.giveBack();
+        if (isFrequent) return;
         throw new Error(`the address got ${most} mails in the last hour`);
       }
       try {

@@ -49,6 +49,11 @@ export interface Letter {
   readonly person?: Pick<Person, 'locale'>;
   /** A language tag, for a person without a language. @default the tenant's, then the first of the option `locales` */
   readonly locale?: string;
+  /**
+   * Whether somebody can cause many letters of this kind in an hour. These letters have a rate limit of their own, so that they cannot use up the mails that
+   * an address gets. A letter above the limit is not sent.
+   */
+  readonly isFrequent?: true;
   readonly subject: Text;
   readonly parts: readonly LetterPart[];
 }
