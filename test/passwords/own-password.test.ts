@@ -244,6 +244,19 @@ describe('two tabs, and forms that are sent twice', () => {
     passTime(2);
     expect(await signsIn(who, NEW_PASSWORD)).toBe(true);
   });
+
+  test('a reset link that was mailed before the change no longer works', async () => {
+    const who = await person();
+    const { accounts, ownPasswords, passwordResets } = service.idp.directory;
+    const due = await passwordResets.begin(who.oid, { requestId: randomUUID() });
+    const ref = passwordResets.read((typeof due === 'object' ? due.url : '').split('/').at(-1) ?? '');
+    const account = await accounts.findByOid(who.oid);
+    if (!ref || !account) throw new Error('no link or no account');
+    expect(await ownPasswords.change(account, { password: NEW_PASSWORD, current: 'old', vouchedBy: undefined, by: {} })).toBe(true);
+    await expect(passwordResets.accept(ref, 'the password of a thief')).rejects.toThrow();
+    passTime(2);
+    expect(await signsIn(who, NEW_PASSWORD)).toBe(true);
+  });
 });
 
 describe('users who have no password of their own', () => {

@@ -6,7 +6,7 @@
  */
 import { IdpError } from '../../errors.js';
 import type { Attribution } from '../../events.js';
-import type { Voucher } from '../../store/records/records.js';
+import type { PersonWithUser, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
 import { normalised } from '../credentials/passwords.js';
@@ -73,6 +73,13 @@ export const createOwnPasswords = (parts: Parts): OwnPasswords => ({
   change: (account, made) => change(parts, account, made),
 });
 
+/** Ends a reset link that was mailed before, because somebody else may have read the mail. */
+const withoutResetLink = (row: PersonWithUser): PersonWithUser => {
+  const { passwordReset } = row.user;
+  if (!passwordReset || passwordReset.usedAt) return row;
+  return { ...row, user: { ...row.user, passwordReset: { ...passwordReset, expiresAt: new Date(0) } } };
+};
+
 async function stateOf({ context, credentials }: Parts, account: Account): Promise<OwnPasswordState> {
   const { id, parentUserId, newPassword } = account.person.user;
   if (parentUserId !== undefined) return 'parent';
@@ -96,6 +103,6 @@ async function change({ credentials, changes }: Parts, account: Account, made: O
     spared,
     by,
     vouchedBy: () => vouchedBy,
-    decide: (row) => (serialOf(row) === serialOf(person) && canHavePassword({ person: row, tenant }) ? row : undefined),
+    decide: (row) => (serialOf(row) === serialOf(person) && canHavePassword({ person: row, tenant }) ? withoutResetLink(row) : undefined),
   });
 }
