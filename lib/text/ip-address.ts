@@ -14,7 +14,9 @@ export function ipv6Block(address: string, length: number): string {
 
 /**
  * Returns the part of an address that may be stored and shown, as the option `sessions.address` says. `truncated` is the /24 of an IPv4 address and the /48
- * of an IPv6 address. Call this function before the address is stored. Undefined: store nothing.
+ * of an IPv6 address. Call this function before the address is stored, and again before it is shown, because the option may have changed since. Undefined:
+ * store and show nothing.
+ * @param address an address, or a part of an address that this function returned
  * @example
  * ```ts
  * import { shownAddress } from 'tenant-idp/extension';
@@ -23,9 +25,10 @@ export function ipv6Block(address: string, length: number): string {
  * ```
  */
 export function shownAddress(address: string, part: AddressPart): string | undefined {
-  const version = isIP(address);
+  const [, whole = ''] = /^([^/]+)(?:\/\d{1,3})?$/.exec(address) ?? [];
+  const version = isIP(whole);
   // The function of the option `trustProxy` may return a text that is not an address.
   if (part === 'none' || version === 0) return undefined;
   if (part === 'full') return address;
-  return version === 6 ? ipv6Block(address, 3) : address.replace(/\d+$/, '0/24');
+  return version === 6 ? ipv6Block(whole, 3) : whole.replace(/\d+$/, '0/24');
 }

@@ -69,6 +69,8 @@ test.each([
   expect(shownAddress(address, 'truncated')).toBe(block);
   expect(shownAddress(address, 'full')).toBe(block && address);
   expect(shownAddress(address, 'none')).toBeUndefined();
+  // What is stored is shown as the option says now.
+  if (block !== undefined) for (const part of ['full', 'truncated'] as const) expect(shownAddress(block, part)).toBe(block);
 });
 
 test('X-Forwarded-For is said once when no proxy is trusted, and not without it', () => {

@@ -5,10 +5,13 @@ import { present } from '../../present.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
 import { withLeftOut } from '../../store/records/left-out.js';
 import type { KnownBrowser, Person, RecordedSignIn, SignInHistoryRow } from '../../store/records/records.js';
+import { type AddressPart, shownAddress } from '../../text/ip-address.js';
 import { DAY_MS } from '../../times/units.js';
 
-/** Size of the history. If one of the values is 0, nothing is recorded. */
+/** Size of the history, and what of it may be shown. If one of the numbers is 0, nothing is recorded. */
 export interface SignInHistoryRules {
+  /** The part of addresses that may be shown, because older sign-ins may have more of it. @default full */
+  readonly address?: AddressPart;
   /** Days for which a sign-in is stored. */
   readonly days: number;
   /** Maximum sign-ins of a user. */
@@ -50,7 +53,7 @@ export const createRecentSignIns = ({ rows, persons, rules, now }: RecentSignIns
     if (person?.tid !== tid) throw new IdpError('not_found');
     if (!isOn(rules)) return [];
     const row = await rows.get(userId);
-    if (row) return partsLeft(row, rules, now()).signIns.map(described);
+    if (row) return partsLeft(row, rules, now()).signIns.map((signIn) => described(signIn, rules));
     return withLeftOut([], [(await rows.unreadable(userId)) ?? []].flat());
   },
 });
@@ -69,8 +72,12 @@ export function partsLeft({ signIns, browsers }: HistoryParts, { days, entries }
   return { signIns: signIns.filter(isLeft).slice(0, entries), browsers: browsers.filter(isLeft) };
 }
 
-const described = ({ at: signedInAt, browser, system, ...signIn }: RecordedSignIn): RecentSignIn => ({
+const described = (
+  { at: signedInAt, browser, system, address, ...signIn }: RecordedSignIn,
+  { address: part = 'full' }: SignInHistoryRules,
+): RecentSignIn => ({
   ...signIn,
   signedInAt,
   ...browserNames(present({ browser, system })),
+  ...(address !== undefined && present({ address: shownAddress(address, part) })),
 });

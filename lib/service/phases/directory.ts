@@ -56,7 +56,7 @@ export function openDirectory(settings: Settings, stores: OpenStores): OpenDirec
     invitations: invitationRulesOf(options),
     recovery: recoveryRulesOf(options),
     ownApi: additions.ownApi,
-    signInHistory: options.signInHistory,
+    signInHistory: { ...options.signInHistory, address: options.sessions.address },
     eventRetention: options.lifetimes.events,
     eventSources: extensionEventSources(extensions),
     erase: extensionRows.hasErasure ? extensionRows.erase : undefined,
