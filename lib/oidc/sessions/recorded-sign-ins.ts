@@ -68,7 +68,7 @@ export function createSignInRecorder({ artifacts, browsers, directory: { signInH
 
     ofPage(ctx, key, session, clientId) {
       if (!session.unrecorded || session.accountId === undefined || !signInHistory.isOn) return undefined;
-      const signIn = signInOf(ctx, session, clientId, browsers.browserOf(ctx));
+      const signIn = signInOf(ctx, session, clientId, browsers.begin(ctx));
       return attempt(session.accountId, signIn).then(async (isDone) => {
         if (isDone)
           await changeSession(artifacts, key, (now) => (isSameSignIn(now, session) ? recorded(now) : undefined)).catch(() => undefined);

@@ -6,6 +6,7 @@ import { present } from '../../present.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import type { Artifact } from '../../store/artifact-store.js';
 import { putAtOf } from '../../store/records/extension-artifacts.js';
+import { shownAddress } from '../../text/ip-address.js';
 import { inSharedTime } from '../../times/node-time.js';
 import { type GrantRecord, ownerOf } from '../accounts/login-context.js';
 import { sessionEnd } from '../accounts/session-end.js';
@@ -145,13 +146,17 @@ async function exported(parts: OidcParts, userId: string, reader: ExportReader):
     grants: grants.map(shared).map(({ grant: { clientId, login }, expiresAt }) => ({
       clientId,
       expiresAt: new Date(expiresAt),
-      ...(login && { signedInAt: new Date(login.authTime * 1000), amr: login.amr }),
+      ...(login && { signedInAt: new Date(login.authTime * 1000) }),
+      ...(login && (reader === 'person' && login.act ? { isImpersonation: true } : { amr: login.amr })),
     })),
   };
 }
 
-/** Returns a session for its user, who does not get the ids of the impersonator. */
-const withoutImpersonator = ({ act, ...session }: UserSession): object => ({ ...session, ...(act && { isImpersonation: true }) });
+/** Returns a session for its user, who does not get the ids, the methods and the provider of an impersonator. */
+const withoutImpersonator = ({ act, amr, idp, ...session }: UserSession): object => ({
+  ...session,
+  ...(act ? { isImpersonation: true } : { amr, idp }),
+});
 
 /** Ends the sign-ins of an account by {@link endOfAccount}, and of the accounts that its credential signs in to. */
 async function endOf(parts: OidcParts, oid: string): Promise<void> {
@@ -213,7 +218,7 @@ function described(parts: OidcParts, { key, expiresAt, session }: Found): UserSe
     amr: Array.isArray(amr) ? amr : [],
     idp: typeof idp === 'string' ? idp : 'local',
     ...browserNames(present({ browser, system })),
-    ...present({ address }),
+    ...(address !== undefined && present({ address: shownAddress(address, parts.options.sessions.address) })),
     ...(act ? { act } : {}),
     clientIds: [...new Set(ofUser.map(({ clientId }) => clientId))],
   };
