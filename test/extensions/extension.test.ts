@@ -283,7 +283,7 @@ describe('a path that the protocol answers is refused to an extension, however i
     };
     const { issuer, close } = await startIdp({ extensions: [beside] });
     const answers = await Promise.all(
-      ['/connect/authorize/x/y', '/.well-known/change-password', '/.well-known/openid-configuration'].map(
+      ['/connect/authorize/x/y', '/.well-known/another', '/.well-known/openid-configuration'].map(
         async (path) => (await fetch(issuer + path)).json() as Promise<{ path?: string; issuer?: string }>,
       ),
     );

@@ -40,9 +40,11 @@ const asked = 'refuses a request that is none; another one begins a sign-in';
 const others: Readonly<Record<string, string>> = {
   'GET /idp/account/applications/return': afterSignIn,
   'GET /idp/account/return': afterSignIn,
+  'GET /idp/account/data/return': afterSignIn,
   'GET /idp/account/password/return': afterSignIn,
   'GET /idp/account/profile/return': afterSignIn,
   'GET /idp/account/sessions/return': afterSignIn,
+  'GET /idp/account/sign-ins/return': afterSignIn,
   'GET /idp/check-session/client': 'answers the script of the check-session frame',
   'GET /idp/ciba/return': afterSignIn,
   'GET /idp/connections/:id/callback': 'comes from a provider, to which a form of a sign-in leads',

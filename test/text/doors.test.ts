@@ -243,6 +243,7 @@ const hidden = new Set([
     'stranger',
   ],
   ...['unlink', 'parent', 'over', 'another', 'find', 'back', 'all', 'password', 'identifier', 'organisation'],
+  ...['connect', 'current', 'end', 'others', 'seen', 'session'],
   // Read by `cleanCode`.
   ...['code', 'recovery', 'minutes'],
 ]);

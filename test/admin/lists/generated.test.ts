@@ -35,11 +35,11 @@ interface Stored {
   readonly row: StoredRow;
 }
 
-/** Lists whose items are no rows: keys, sessions, sign-ins, and what signs in a user. */
+/** Lists whose items are no rows, or have no id: keys, sessions, sign-ins, consents, and what signs in a user. */
 const withoutRows = [
   '/keys',
   '/saml-signing-keys',
-  ...['sessions', 'sign-ins', 'means'].map((name) => `/tenants/{tid}/users/{id}/${name}`),
+  ...['sessions', 'sign-ins', 'consents', 'means'].map((name) => `/tenants/{tid}/users/{id}/${name}`),
 ];
 /** Members by which an index finds the row of a list, or that say whose it is. `health()` names a row without them. */
 const ofIndex = new Set(['tid', 'createdAt', 'startedAt', 'hasUser', 'webhookId']);

@@ -43,6 +43,7 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
       ({ persons }, { personId }) => persons.update(personId, { givenName: 'changed' }),
       ({ persons }, { subsidiaryId }, { personId }) => persons.update(personId, { subsidiaryId }),
     ],
+    updateOwn: [({ persons }, { personId }) => persons.updateOwn(personId, { givenName: 'changed' })],
     export: [({ persons }, { personId }) => persons.export(personId)],
     remove: [({ persons }, { personId }) => persons.remove(personId)],
   },

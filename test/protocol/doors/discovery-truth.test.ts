@@ -372,7 +372,7 @@ describe('4.1 what is there, and what is not', () => {
     const [alice] = await service.idp.directory.accounts.candidates('alice@acme.test');
     await service.idp
       .tenant(alice?.tenant.id ?? '')
-      .persons.update(alice?.person.id ?? '', { pictureUrl: 'https://pictures.test/alice.png' });
+      .persons.update(alice?.person.id ?? '', { pictureUrl: 'https://pictures.test/alice.png', locale: 'nb' });
     const { json: tokens } = await endpointsOf(service.issuer).token(await codeFor({ scope, acr_values: 'pwd' }), 'all');
     const { json: userinfo } = await endpointsOf(service.issuer).userinfo(tokens.access_token);
     const issued = new Set([...Object.keys(userinfo), ...Object.keys(decodeJwt(tokens.id_token))]);
