@@ -58,3 +58,5 @@ const measures = {
 const measure = measures[what as keyof typeof measures] ?? measureSideBySide;
 console.log(await measure());
 console.log(`\nNode ${process.versions.node}; ${pinning}.`);
+// Clients of stores may still be connected.
+process.exit(0);
