@@ -8,6 +8,7 @@ import type { Row } from '../store/directory-store.js';
 import type { Branding, Stored } from '../store/records/records.js';
 import { IMAGE_ADDRESS, isImageAddress } from '../text/image-address.js';
 import { referenceToken } from '../text/json-pointer.js';
+import { jsonTypes } from '../text/json-types.js';
 import { isBlank, type TextKind, textProblem } from '../text/kinds.js';
 import { isLinkAddress, LINK_ADDRESS } from '../text/link-address.js';
 import { ownMember } from '../text/own-member.js';
@@ -249,12 +250,7 @@ export function expectedOf(message: string): string {
 
 /** Types in the words of typebox, and in the words of our errors. */
 const types: Readonly<Record<string, string>> = {
-  string: 'a string',
-  boolean: 'true or false',
-  number: 'a number',
-  integer: 'a whole number',
-  object: 'an object: { … }',
-  array: 'a list: [ … ]',
+  ...jsonTypes,
   'array elements to be unique': 'a list in which no entry is repeated: remove the repeated one',
 };
 

@@ -9,6 +9,7 @@ import type { AttributeRules, InputProblem, OwnAttribute } from '../directory/in
 import type { ConfigProblem } from '../errors.js';
 import { textFormats } from '../text/formats.js';
 import { referenceToken } from '../text/json-pointer.js';
+import { jsonTypes } from '../text/json-types.js';
 
 const ROOT: OptionPath = ['attributes', 'schema'];
 /** Another check reports names that are not texts. */
@@ -227,21 +228,11 @@ const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
 /** Maximum values that an error lists. */
 const MOST_VALUES = 20;
 
-/** JSON types in the words of our errors. */
-const types: Readonly<Record<string, string>> = {
-  string: 'a string',
-  boolean: 'true or false',
-  number: 'a number',
-  integer: 'a whole number',
-  object: 'an object: { … }',
-  array: 'a list: [ … ]',
-};
-
-const typeNames = [...Object.keys(types), 'null'];
+const typeNames = [...Object.keys(jsonTypes), 'null'];
 
 /** Expectations by keyword. No text repeats the given value. */
 const phrases: Readonly<Record<string, (params: Params) => string>> = {
-  type: ({ type }) => alternatives.format([type ?? []].flat().map((name) => types[String(name)] ?? String(name))),
+  type: ({ type }) => alternatives.format([type ?? []].flat().map((name) => jsonTypes[String(name)] ?? String(name))),
   const: ({ allowedValue }) => JSON.stringify(allowedValue),
   enum({ allowedValues }) {
     const values = (allowedValues as readonly unknown[]).map((value) => JSON.stringify(value));
