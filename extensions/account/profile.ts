@@ -208,7 +208,7 @@ class ProfilePage {
       open: (ctx) => this.#visit(ctx),
       subject: subjectOf,
       // The values may come from a page of another site, so they are not shown.
-      again: (ctx, visit) => this.#show(ctx, visit, { typed: {}, status: 403, problem: 'account.profile.foreign' }),
+      again: (ctx, visit) => this.#show(ctx, visit, { typed: {}, status: 403, problem: 'account.foreign' }),
       take: (ctx, visit) => this.#take(ctx, visit),
     });
   }
@@ -281,7 +281,7 @@ class ProfilePage {
       tenant,
       title: 'account.profile.saved',
       parts: [
-        { part: 'link', text: 'account.profile.back', href: url(`${own}/account`) },
+        { part: 'link', text: 'account.back', href: url(`${own}/account`) },
         { part: 'link', text: 'account.profile.again', href: url(this.#path) },
       ],
     });

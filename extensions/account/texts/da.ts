@@ -45,9 +45,7 @@ export const da: Record<keyof typeof en, string> = {
     'Din profil blev ændret et andet sted, efter at du åbnede denne side, så intet er gemt endnu. Kontrollér det, du har skrevet, og gem igen.',
   'account.profile.now': 'Gemt nu: {value}',
   'account.profile.nowEmpty': 'Gemt nu: intet',
-  'account.profile.foreign': 'Denne formular er fra en anden browser, eller den er for gammel. Intet blev ændret.',
   'account.profile.saved': 'Din profil er gemt',
-  'account.profile.back': 'Tilbage til din konto',
   'account.profile.again': 'Ret noget andet',
 
   'account.sessions.title': 'Sessioner',

@@ -45,9 +45,7 @@ export const de: Record<keyof typeof en, string> = {
     'Ihr Profil wurde anderswo geändert, nachdem Sie diese Seite geöffnet hatten; deshalb ist noch nichts gespeichert. Prüfen Sie Ihre Eingaben, und speichern Sie noch einmal.',
   'account.profile.now': 'Jetzt gespeichert: {value}',
   'account.profile.nowEmpty': 'Jetzt gespeichert: nichts',
-  'account.profile.foreign': 'Dieses Formular ist aus einem anderen Browser, oder es ist zu alt. Nichts wurde geändert.',
   'account.profile.saved': 'Ihr Profil ist gespeichert',
-  'account.profile.back': 'Zurück zu Ihrem Konto',
   'account.profile.again': 'Etwas anderes ändern',
 
   'account.sessions.title': 'Sitzungen',

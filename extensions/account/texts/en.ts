@@ -44,9 +44,7 @@ export const en = {
     'Your profile was changed elsewhere after you opened this page, so nothing is saved yet. Check your entries, and save again.',
   'account.profile.now': 'Saved now: {value}',
   'account.profile.nowEmpty': 'Saved now: nothing',
-  'account.profile.foreign': 'This form is from another browser, or it is too old. Nothing was changed.',
   'account.profile.saved': 'Your profile is saved',
-  'account.profile.back': 'Back to your account',
   'account.profile.again': 'Change something else',
 
   'account.sessions.title': 'Sessions',

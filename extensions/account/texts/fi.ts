@@ -44,9 +44,7 @@ export const fi: Record<keyof typeof en, string> = {
     'Profiiliasi muutettiin muualla sen jälkeen, kun avasit tämän sivun, joten mitään ei ole vielä tallennettu. Tarkista tietosi ja tallenna uudelleen.',
   'account.profile.now': 'Tallennettuna nyt: {value}',
   'account.profile.nowEmpty': 'Tallennettuna nyt: ei mitään',
-  'account.profile.foreign': 'Tämä lomake on toisesta selaimesta tai liian vanha. Mitään ei muutettu.',
   'account.profile.saved': 'Profiilisi on tallennettu',
-  'account.profile.back': 'Takaisin tiliisi',
   'account.profile.again': 'Muuta jotain muuta',
 
   'account.sessions.title': 'Istunnot',

@@ -45,9 +45,7 @@ export const nb: Record<keyof typeof en, string> = {
     'Profilen din ble endret et annet sted etter at du åpnet denne siden, så ingenting er lagret ennå. Se over det du har skrevet, og lagre igjen.',
   'account.profile.now': 'Lagret nå: {value}',
   'account.profile.nowEmpty': 'Lagret nå: ingenting',
-  'account.profile.foreign': 'Dette skjemaet er fra en annen nettleser, eller det er for gammelt. Ingenting ble endret.',
   'account.profile.saved': 'Profilen din er lagret',
-  'account.profile.back': 'Tilbake til kontoen din',
   'account.profile.again': 'Endre noe annet',
 
   'account.sessions.title': 'Økter',

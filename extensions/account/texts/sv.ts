@@ -45,9 +45,7 @@ export const sv: Record<keyof typeof en, string> = {
     'Din profil ändrades någon annanstans efter att du öppnade den här sidan, så ingenting är sparat än. Kontrollera det du har angett och spara igen.',
   'account.profile.now': 'Sparat nu: {value}',
   'account.profile.nowEmpty': 'Sparat nu: ingenting',
-  'account.profile.foreign': 'Det här formuläret är från en annan webbläsare, eller så är det för gammalt. Ingenting har ändrats.',
   'account.profile.saved': 'Din profil är sparad',
-  'account.profile.back': 'Tillbaka till ditt konto',
   'account.profile.again': 'Ändra något annat',
 
   'account.sessions.title': 'Sessioner',
