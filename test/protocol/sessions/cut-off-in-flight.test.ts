@@ -1,32 +1,14 @@
 /** F2, F5, B6: a request that read a user before the user's sign-ins were cut off, and commits afterwards, leaves nothing that lives. Each request × each cut-off. */
 import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
-import type { Extension } from 'tenant-idp/extension';
 import type { ArtifactKey, ArtifactWrite } from '../../../lib/store/artifact-store.js';
 import { Agent, authorizeUrl, createPkce, postForm, signIn } from '../../support/client/agent.js';
 import { authorizationOf, isActive, redeem, refresh, responseOf } from '../../support/client/steps.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { USER_GRANT, userGrant } from '../../support/service/user-grant.js';
 import { type CutSubject, cutOffs, cutSubject } from '../../support/sign-in/cut-offs.js';
 import { heldCommits } from '../../support/stores/held-commits.js';
-import { epochSeconds } from '../../support/time/epoch-seconds.js';
-
-const name = 'urn:example:user';
-const userGrant: Extension = {
-  name: 'users',
-  grantTypes: {
-    [name]: () => ({
-      parameters: ['user'],
-      exchange: async ({ parameters: { user = '' } }) => ({
-        oid: user,
-        scopes: ['openid'],
-        amr: ['pwd'],
-        idp: 'local',
-        authTime: epochSeconds(),
-      }),
-    }),
-  },
-};
 
 const { artifacts, holdNext } = heldCommits(memoryArtifacts());
 const implicit = {
@@ -49,7 +31,7 @@ const service = useIdp({
         metadata: { redirect_uris: [redirectUri], ...implicit },
         allowedScopes: ['openid'],
       },
-      { id: 'kiosk', name: 'Kiosk', secret: 'kiosk-secret', metadata: { grant_types: [name] }, allowedScopes: ['openid'] },
+      { id: 'kiosk', name: 'Kiosk', secret: 'kiosk-secret', metadata: { grant_types: [USER_GRANT] }, allowedScopes: ['openid'] },
     ],
   },
 });
@@ -117,7 +99,8 @@ const requests: Readonly<Record<string, InFlight>> = {
     begin:
       async (_, { oid }) =>
       async () =>
-        (await postForm(`${service.issuer}/connect/token`, { grant_type: name, user: oid }, authorizationOf('kiosk'))).json.access_token,
+        (await postForm(`${service.issuer}/connect/token`, { grant_type: USER_GRANT, user: oid }, authorizationOf('kiosk'))).json
+          .access_token,
   },
 };
 

@@ -1,33 +1,15 @@
 /** F2, F5, B6: a request that read a consent before it was withdrawn, and commits afterwards, leaves nothing that lives. */
 import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
-import type { Extension } from 'tenant-idp/extension';
 import type { ArtifactKey, ArtifactWrite } from '../../../lib/store/artifact-store.js';
 import { Agent, authorizeUrl, createPkce, postForm, signIn } from '../../support/client/agent.js';
 import { CIBA_GRANT, callsTo, cibaClient } from '../../support/client/ciba/call-centre.js';
 import { authorizationOf, isActive, redeem, refresh, responseOf } from '../../support/client/steps.js';
 import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { USER_GRANT, userGrant } from '../../support/service/user-grant.js';
 import { type CutSubject, cutSubject } from '../../support/sign-in/cut-offs.js';
 import { heldCommits } from '../../support/stores/held-commits.js';
-import { epochSeconds } from '../../support/time/epoch-seconds.js';
-
-const name = 'urn:example:user';
-const userGrant: Extension = {
-  name: 'users',
-  grantTypes: {
-    [name]: () => ({
-      parameters: ['user'],
-      exchange: async ({ parameters: { user = '' } }) => ({
-        oid: user,
-        scopes: ['openid'],
-        amr: ['pwd'],
-        idp: 'local',
-        authTime: epochSeconds(),
-      }),
-    }),
-  },
-};
 
 const { artifacts, holdNext } = heldCommits(memoryArtifacts());
 const code = { redirect_uris: [redirectUri], grant_types: ['authorization_code', 'refresh_token'] };
@@ -55,7 +37,7 @@ const service = useIdp({
         grant_types: ['implicit', 'authorization_code'],
         application_type: 'native',
       }),
-      asking('kiosk', { grant_types: [name] }),
+      asking('kiosk', { grant_types: [USER_GRANT] }),
       cibaClient('shop', { requireConsent: true }),
     ],
   } as never,
@@ -169,7 +151,8 @@ const requests: Readonly<Record<string, InFlight>> = {
     begin:
       async (_, { oid }) =>
       async () =>
-        (await postForm(`${service.issuer}/connect/token`, { grant_type: name, user: oid }, authorizationOf('kiosk'))).json.access_token,
+        (await postForm(`${service.issuer}/connect/token`, { grant_type: USER_GRANT, user: oid }, authorizationOf('kiosk'))).json
+          .access_token,
   },
   'the redemption of an approval': {
     client: 'shop',
