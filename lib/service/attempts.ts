@@ -34,16 +34,25 @@ export function createAttempts(artifacts: Pick<ArtifactStore, 'hit'>): SharedAtt
   const stop = new AbortController();
   let settling: Promise<void> | undefined;
 
-  /** Waits until the store answers, and gives back what is owed. A call that fails here is not repeated, because the store may have counted the call. */
+  /**
+   * Gives back what a counter is owed. Returns false while the store is unavailable. A call that fails after the store answered is not repeated, because
+   * the store may have counted the call.
+   */
+  async function repay(key: ArtifactKey, { window, until }: Owed): Promise<boolean> {
+    const answered = await artifacts.hit(key, window, 0).catch(() => undefined);
+    if (!answered && performance.now() < until) return false;
+    // More may be owed since the store was asked.
+    const { count } = owed.get(key) ?? { count: 0 };
+    owed.delete(key);
+    if (answered && count > 0) await artifacts.hit(key, window, -count).catch(() => undefined);
+    return true;
+  }
+
+  /** Waits until the store answers, and gives back what is owed. */
   async function settle(): Promise<void> {
     for (let pause = FIRST_PAUSE_MS; owed.size > 0; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       await sleep(pause, undefined, { ref: false, signal: stop.signal });
-      for (const [key, { window, count, until }] of owed) {
-        const answered = await artifacts.hit(key, window, 0).catch(() => undefined);
-        if (!answered && performance.now() < until) break;
-        owed.delete(key);
-        if (answered) await artifacts.hit(key, window, -count).catch(() => undefined);
-      }
+      for (const [key, one] of owed) if (!(await repay(key, one))) break;
     }
   }
 
@@ -61,6 +70,9 @@ export function createAttempts(artifacts: Pick<ArtifactStore, 'hit'>): SharedAtt
   return {
     async attempts(counter, window, by = 1) {
       const key = hashedKey('Attempts', counter);
+      const before = owed.get(key);
+      // The next attempt must not be refused because of attempts that do not count.
+      if (before) await repay(key, before);
       try {
         const { count, resetsAt } = await artifacts.hit(key, window, by);
         return { count, resetsAt: new Date(resetsAt) };
