@@ -271,8 +271,8 @@ button.account:hover, a.account:hover { background: var(--hover); border-color: 
 button.account > svg, a.account > svg { color: var(--muted); }
 .facts { display: grid; gap: 0.5rem; }
 .facts div { display: flex; flex-wrap: wrap; gap: 0 0.75rem; }
-.facts dt { flex: 0 0 7.5rem; color: var(--muted); }
-.facts dd { flex: 1 1 9rem; min-width: 0; font-variant-numeric: tabular-nums; }
+.facts dt { flex: none; min-width: 8.5rem; max-width: 100%; color: var(--muted); }
+.facts dd { flex: 1 1 8rem; min-width: 0; font-variant-numeric: tabular-nums; }
 .quote { margin: 0; }
 .quote figcaption { margin-bottom: 0.375rem; font-weight: 550; }
 .quote blockquote { contain: paint; direction: ltr; display: grid; gap: 0.5rem; margin: 0; padding: 0.75rem 0.875rem; border: 1px solid var(--field-line); border-inline-start: 4px solid var(--accent); border-radius: var(--radius); background: var(--hover); unicode-bidi: isolate; white-space: pre-wrap; }

@@ -76,6 +76,7 @@ export class SectionWorld {
       givenName: 'Sec',
       familyName: 'Tion',
       email,
+      phoneNumber: '+4780000000',
       user: { userName: email, emailVerified: true, status: 'active' },
     });
     const oid = made.user?.id ?? '';

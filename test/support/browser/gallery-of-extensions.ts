@@ -11,6 +11,7 @@ import { texts as impersonationTexts } from '../../../extensions/impersonation/t
 import { createPages as linkedAccountsPages } from '../../../extensions/linked-accounts/pages.js';
 import { texts as linkedAccountsTexts } from '../../../extensions/linked-accounts/texts/index.js';
 import { resolveView } from '../../../extensions/sign-in/extension-view.js';
+import { locales } from '../../../extensions/sign-in/texts/locale.js';
 import type { PageFrame, PageView } from '../../../extensions/sign-in/view-models.js';
 import type { Account, Client, ExtensionContext, ExtensionTexts, Interaction, Locale, View } from '../../../lib/extension-door.js';
 
@@ -150,3 +151,16 @@ export const galleryOfExtensions: readonly State[] = [
   ...linked.map((view, at) => stateOf(`linked-accounts-${at + 1}`, view, linkedAccountsTexts, at === 1 ? 'de' : 'en')),
   ...impersonation.map((view, at) => stateOf(`impersonation-${at + 1}`, view, impersonationTexts, at % 2 === 0 ? 'fi' : 'en')),
 ];
+
+/** The pages with facts, in each language. */
+export const pagesWithFacts: readonly State[] = (
+  [
+    ['ciba', asked, cibaTexts],
+    ['linked-accounts', linked, linkedAccountsTexts],
+    ['impersonation', impersonation, impersonationTexts],
+  ] as const
+).flatMap(([extension, views, texts]) =>
+  views
+    .filter(({ parts }) => parts.some(({ part }) => part === 'facts'))
+    .flatMap((view, at) => locales.map((locale) => stateOf(`${extension}-${at + 1}-${locale}`, view, texts, locale))),
+);
