@@ -54,6 +54,24 @@ describe('catalogues', () => {
     }
   });
 
+  test('what a button will do is said with its condition, so that no text reads as done before the button is pressed', () => {
+    const conditions = {
+      en: /^(when|if)\b|\b(then|after)\b/i,
+      nb: /^når\b|\b(etter det|deretter)\b/i,
+      sv: /^när\b|\b(därefter|sedan)\b/i,
+      da: /^når\b|\bderefter\b/i,
+      fi: /^(kun|jos)\b|\bsen jälkeen\b/i,
+      de: /^wenn\b|\bdanach\b/i,
+    };
+    const more = ['account.applications.signsOut', 'factors.remove.text', 'linked.unlink.text'];
+    const keys = Object.keys(english).filter((key) => more.includes(key) || /^(?!.*\.(?:fact|mail)\.).*\.ends$/.test(key));
+    expect(keys.length).toBeGreaterThanOrEqual(6);
+    const unconditional = locales.flatMap((locale, at) =>
+      keys.filter((key) => !conditions[locale].test(all[at]?.[key]?.split('. ')[0] ?? '')).map((key) => `${locale} ${key}`),
+    );
+    expect(unconditional).toEqual([]);
+  });
+
   test('issue 14: no word stands in a view: what people read comes from the catalogues', () => {
     const files = ['', 'parts/'].flatMap((folder) => {
       const at = `extensions/sign-in/views/${folder}`;

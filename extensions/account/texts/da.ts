@@ -79,7 +79,7 @@ export const da: Record<keyof typeof en, string> = {
     'Når du trækker adgangen tilbage, bliver {client} logget ud af din konto på alle enheder. Den skal spørge dig igen, næste gang du logger ind.',
   'account.applications.withdraw': 'Træk adgangen tilbage',
   'account.applications.signsOut':
-    '{client} bliver logget ud af din konto på alle enheder. Du er stadig logget ind her, så {client} kan logge dig ind igen uden at spørge.',
+    'Når du logger ud der, bliver {client} logget ud af din konto på alle enheder. Du er stadig logget ind her, så {client} kan logge dig ind igen uden at spørge.',
   'account.applications.signOut': 'Log ud der',
   'account.applications.withdrawn': 'Adgangen er trukket tilbage.',
   'account.applications.signedOutThere': 'Du er logget ud der.',

@@ -79,7 +79,7 @@ export const de: Record<keyof typeof en, string> = {
     'Wenn Sie den Zugriff widerrufen, wird {client} auf allen Geräten von Ihrem Konto abgemeldet. Bei Ihrer nächsten Anmeldung muss die Anwendung Sie wieder fragen.',
   'account.applications.withdraw': 'Zugriff widerrufen',
   'account.applications.signsOut':
-    '{client} wird auf allen Geräten von Ihrem Konto abgemeldet. Hier bleiben Sie angemeldet. {client} kann Sie deshalb ohne Nachfrage wieder anmelden.',
+    'Wenn Sie sich dort abmelden, wird {client} auf allen Geräten von Ihrem Konto abgemeldet. Hier bleiben Sie angemeldet. {client} kann Sie deshalb ohne Nachfrage wieder anmelden.',
   'account.applications.signOut': 'Dort abmelden',
   'account.applications.withdrawn': 'Der Zugriff ist widerrufen.',
   'account.applications.signedOutThere': 'Sie sind dort abgemeldet.',

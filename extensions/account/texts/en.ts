@@ -78,7 +78,7 @@ export const en = {
     'When you withdraw the access, {client} is signed out of your account on all devices. It has to ask you again at your next sign-in.',
   'account.applications.withdraw': 'Withdraw access',
   'account.applications.signsOut':
-    '{client} is signed out of your account on all devices. You stay signed in here, so {client} can sign you in again without asking.',
+    'When you sign out there, {client} is signed out of your account on all devices. You stay signed in here, so {client} can sign you in again without asking.',
   'account.applications.signOut': 'Sign out there',
   'account.applications.withdrawn': 'The access is withdrawn.',
   'account.applications.signedOutThere': 'You are signed out there.',

@@ -78,7 +78,7 @@ export const fi: Record<keyof typeof en, string> = {
     'Kun peruutat pääsyn, {client} kirjataan ulos tililtäsi kaikilla laitteilla. Sen on kysyttävä sinulta uudelleen, kun kirjaudut seuraavan kerran.',
   'account.applications.withdraw': 'Peruuta pääsy',
   'account.applications.signsOut':
-    '{client} kirjataan ulos tililtäsi kaikilla laitteilla. Sinä pysyt täällä kirjautuneena, joten {client} voi kirjata sinut takaisin kysymättä.',
+    'Kun kirjaudut ulos sieltä, {client} kirjataan ulos tililtäsi kaikilla laitteilla. Sinä pysyt täällä kirjautuneena, joten {client} voi kirjata sinut takaisin kysymättä.',
   'account.applications.signOut': 'Kirjaudu ulos sieltä',
   'account.applications.withdrawn': 'Pääsy on peruutettu.',
   'account.applications.signedOutThere': 'Sinut on kirjattu ulos sieltä.',

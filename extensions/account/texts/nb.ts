@@ -79,7 +79,7 @@ export const nb: Record<keyof typeof en, string> = {
     'Når du trekker tilgangen tilbake, blir {client} logget ut av kontoen din på alle enheter. Den må spørre deg på nytt neste gang du logger inn.',
   'account.applications.withdraw': 'Trekk tilbake tilgangen',
   'account.applications.signsOut':
-    '{client} blir logget ut av kontoen din på alle enheter. Du er fortsatt logget inn her, så {client} kan logge deg inn igjen uten å spørre.',
+    'Når du logger ut der, blir {client} logget ut av kontoen din på alle enheter. Du er fortsatt logget inn her, så {client} kan logge deg inn igjen uten å spørre.',
   'account.applications.signOut': 'Logg ut der',
   'account.applications.withdrawn': 'Tilgangen er trukket tilbake.',
   'account.applications.signedOutThere': 'Du er logget ut der.',

@@ -79,7 +79,7 @@ export const sv: Record<keyof typeof en, string> = {
     'När du återkallar åtkomsten loggas {client} ut från ditt konto på alla enheter. Den måste fråga dig igen nästa gång du loggar in.',
   'account.applications.withdraw': 'Återkalla åtkomsten',
   'account.applications.signsOut':
-    '{client} loggas ut från ditt konto på alla enheter. Du är fortfarande inloggad här, så {client} kan logga in dig igen utan att fråga.',
+    'När du loggar ut där loggas {client} ut från ditt konto på alla enheter. Du är fortfarande inloggad här, så {client} kan logga in dig igen utan att fråga.',
   'account.applications.signOut': 'Logga ut där',
   'account.applications.withdrawn': 'Åtkomsten är återkallad.',
   'account.applications.signedOutThere': 'Du är utloggad där.',

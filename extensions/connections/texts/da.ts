@@ -63,7 +63,7 @@ export const da = {
   'connections.own.last': 'Den sidste måde at logge ind på kan ikke fjernes. Tilføj først en anden.',
   'connections.own.ofParent':
     'Du logger ind her med den konto, som denne konto er kædet sammen med. Dens måder at logge ind på gælder også her.',
-  'connections.own.ends': 'Den logger dig ikke længere ind her. Andre browsere bliver logget ud.',
+  'connections.own.ends': 'Når du fjerner den, logger den dig ikke længere ind her, og andre browsere bliver logget ud.',
   'connections.own.back': 'Tilbage',
   'connections.own.signedOut': 'Du skal være logget ind for at se denne side.',
   'connections.own.foreign': 'Formularen var for gammel eller fra en anden browser. Prøv igen.',

@@ -67,7 +67,7 @@ export const de = {
   'connections.own.last': 'Der letzte Anmeldeweg lässt sich nicht entfernen. Fügen Sie zuerst einen anderen hinzu.',
   'connections.own.ofParent':
     'Sie melden sich hier mit dem Konto an, mit dem dieses Konto verknüpft ist. Dessen Anmeldewege gelten auch hier.',
-  'connections.own.ends': 'Es meldet Sie hier nicht mehr an. Andere Browser werden abgemeldet.',
+  'connections.own.ends': 'Wenn Sie es entfernen, meldet es Sie hier nicht mehr an, und andere Browser werden abgemeldet.',
   'connections.own.back': 'Zurück',
   'connections.own.signedOut': 'Sie müssen angemeldet sein, um diese Seite zu sehen.',
   'connections.own.foreign': 'Das Formular war zu alt oder aus einem anderen Browser. Versuchen Sie es noch einmal.',

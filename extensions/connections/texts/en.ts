@@ -63,7 +63,7 @@ export const en = {
   'connections.own.only': 'This is your only way to sign in.',
   'connections.own.last': 'Your last way to sign in cannot be removed. Add another way first.',
   'connections.own.ofParent': 'You sign in here with the account that this account is linked to. Its ways to sign in count here too.',
-  'connections.own.ends': 'It will not sign you in here any more. Other browsers are signed out.',
+  'connections.own.ends': 'When you remove it, it no longer signs you in here, and other browsers are signed out.',
   'connections.own.back': 'Back',
   'connections.own.signedOut': 'You have to be signed in to see this page.',
   'connections.own.foreign': 'That form was too old or from another browser. Try again.',

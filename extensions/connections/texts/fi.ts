@@ -66,7 +66,7 @@ export const fi = {
   'connections.own.only': 'Tämä on ainoa tapasi kirjautua.',
   'connections.own.last': 'Viimeistä kirjautumistapaa ei voi poistaa. Lisää ensin toinen.',
   'connections.own.ofParent': 'Kirjaudut tänne tilillä, johon tämä tili on yhdistetty. Sen kirjautumistavat koskevat myös tätä tiliä.',
-  'connections.own.ends': 'Se ei enää kirjaa sinua tänne. Muut selaimet kirjataan ulos.',
+  'connections.own.ends': 'Kun poistat sen, se ei enää kirjaa sinua tänne, ja muut selaimet kirjataan ulos.',
   'connections.own.back': 'Takaisin',
   'connections.own.signedOut': 'Sinun on oltava kirjautuneena nähdäksesi tämän sivun.',
   'connections.own.foreign': 'Lomake oli liian vanha tai toisesta selaimesta. Yritä uudelleen.',

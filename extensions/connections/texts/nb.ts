@@ -63,7 +63,7 @@ export const nb = {
   'connections.own.only': 'Dette er din eneste måte å logge inn på.',
   'connections.own.last': 'Den siste måten å logge inn på kan ikke fjernes. Legg til en annen først.',
   'connections.own.ofParent': 'Du logger inn her med kontoen som denne kontoen er koblet til. Måtene å logge inn på der gjelder også her.',
-  'connections.own.ends': 'Den logger deg ikke inn her lenger. Andre nettlesere blir logget ut.',
+  'connections.own.ends': 'Når du fjerner den, logger den deg ikke inn her lenger, og andre nettlesere blir logget ut.',
   'connections.own.back': 'Tilbake',
   'connections.own.signedOut': 'Du må være logget inn for å se denne siden.',
   'connections.own.foreign': 'Skjemaet var for gammelt eller fra en annen nettleser. Prøv igjen.',

@@ -63,7 +63,7 @@ export const sv = {
   'connections.own.only': 'Det här är ditt enda sätt att logga in.',
   'connections.own.last': 'Det sista sättet att logga in kan inte tas bort. Lägg först till ett annat.',
   'connections.own.ofParent': 'Du loggar in här med kontot som det här kontot är länkat till. Dess sätt att logga in gäller även här.',
-  'connections.own.ends': 'Det loggar inte längre in dig här. Andra webbläsare loggas ut.',
+  'connections.own.ends': 'När du tar bort det loggar det inte längre in dig här, och andra webbläsare loggas ut.',
   'connections.own.back': 'Tillbaka',
   'connections.own.signedOut': 'Du måste vara inloggad för att se den här sidan.',
   'connections.own.foreign': 'Formuläret var för gammalt eller från en annan webbläsare. Försök igen.',

@@ -76,6 +76,6 @@ export const da = {
   'factors.kind.added': 'Tilføjet {date}',
   'factors.kind.left': '{count} tilbage, fra {date}',
   'factors.remove.title': 'Fjern denne faktor?',
-  'factors.remove.text': 'Du forbliver logget ind her. Alle andre steder bliver du logget ud.',
+  'factors.remove.text': 'Når du fjerner den, bliver du logget ud alle andre steder. Her forbliver du logget ind.',
   'factors.remove.submit': 'Fjern',
 };

@@ -79,6 +79,6 @@ export const de = {
   'factors.kind.added': 'Hinzugefügt {date}',
   'factors.kind.left': 'noch {count}, vom {date}',
   'factors.remove.title': 'Diesen Faktor entfernen?',
-  'factors.remove.text': 'Sie bleiben hier angemeldet. Überall sonst werden Sie abgemeldet.',
+  'factors.remove.text': 'Wenn Sie ihn entfernen, werden Sie überall sonst abgemeldet. Hier bleiben Sie angemeldet.',
   'factors.remove.submit': 'Entfernen',
 };

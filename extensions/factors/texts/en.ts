@@ -76,6 +76,6 @@ export const en = {
   'factors.kind.added': 'Added {date}',
   'factors.kind.left': '{count} left, of {date}',
   'factors.remove.title': 'Remove this factor?',
-  'factors.remove.text': 'You stay signed in here. Everywhere else you are signed out.',
+  'factors.remove.text': 'When you remove it, you are signed out everywhere else. You stay signed in here.',
   'factors.remove.submit': 'Remove',
 };

@@ -78,6 +78,6 @@ export const fi = {
   'factors.kind.added': 'Lisätty {date}',
   'factors.kind.left': '{count} jäljellä, luotu {date}',
   'factors.remove.title': 'Poistetaanko tämä tunniste?',
-  'factors.remove.text': 'Pysyt kirjautuneena täällä. Kaikkialla muualla sinut kirjataan ulos.',
+  'factors.remove.text': 'Kun poistat sen, sinut kirjataan ulos kaikkialta muualta. Täällä pysyt kirjautuneena.',
   'factors.remove.submit': 'Poista',
 };

@@ -77,6 +77,6 @@ export const nb = {
   'factors.kind.added': 'Lagt til {date}',
   'factors.kind.left': '{count} igjen, fra {date}',
   'factors.remove.title': 'Fjerne denne faktoren?',
-  'factors.remove.text': 'Du forblir innlogget her. Alle andre steder blir du logget ut.',
+  'factors.remove.text': 'Når du fjerner den, blir du logget ut alle andre steder. Her forblir du innlogget.',
   'factors.remove.submit': 'Fjern',
 };

@@ -77,6 +77,6 @@ export const sv = {
   'factors.kind.added': 'Tillagd {date}',
   'factors.kind.left': '{count} kvar, från {date}',
   'factors.remove.title': 'Ta bort den här faktorn?',
-  'factors.remove.text': 'Du förblir inloggad här. På alla andra ställen loggas du ut.',
+  'factors.remove.text': 'När du tar bort den loggas du ut på alla andra ställen. Här förblir du inloggad.',
   'factors.remove.submit': 'Ta bort',
 };

@@ -29,7 +29,7 @@ export const da: Record<keyof typeof en, string> = {
     'Kontoen {userName} har ingen egen måde at logge ind på, så du ville ikke længere kunne logge ind på den. Spørg administratoren hos {tenant}.',
   'linked.unlink.title': 'Vil du ophæve forbindelsen?',
   'linked.unlink.text':
-    'Du bliver logget ud af {tenant}. Derefter har {userName} sit eget login. Hvis kontoen ikke har en adgangskode, kan administratoren hos {tenant} hjælpe.',
+    'Når du ophæver forbindelsen, bliver du logget ud af {tenant}. Derefter har {userName} sit eget login. Hvis kontoen ikke har en adgangskode, kan administratoren hos {tenant} hjælpe.',
   'linked.unlink.submit': 'Ophæv forbindelsen',
   'linked.unlink.leave': 'Behold forbindelsen',
   'linked.lost.title': 'Begynd forfra',

@@ -29,7 +29,7 @@ export const de: Record<keyof typeof en, string> = {
     'Das Konto {userName} hat keinen eigenen Anmeldeweg. Sie könnten sich nicht mehr daran anmelden. Fragen Sie die Administration von {tenant}.',
   'linked.unlink.title': 'Diese Verknüpfung aufheben?',
   'linked.unlink.text':
-    'Sie werden bei {tenant} abgemeldet. Danach hat {userName} eine eigene Anmeldung. Hat das Konto kein Passwort, hilft die Administration von {tenant}.',
+    'Wenn Sie die Verknüpfung aufheben, werden Sie bei {tenant} abgemeldet. Danach hat {userName} eine eigene Anmeldung. Hat das Konto kein Passwort, hilft die Administration von {tenant}.',
   'linked.unlink.submit': 'Verknüpfung aufheben',
   'linked.unlink.leave': 'Verknüpfung behalten',
   'linked.lost.title': 'Beginnen Sie noch einmal',

@@ -28,7 +28,7 @@ export const en = {
     'The account {userName} has no way of its own to sign in, so you could not sign in to it any more. Ask the administrator of {tenant}.',
   'linked.unlink.title': 'End this link?',
   'linked.unlink.text':
-    'You are signed out of {tenant}. From then on {userName} has a sign-in of its own. If it has no password, the administrator of {tenant} can help.',
+    'When you end the link, you are signed out of {tenant}. From then on {userName} has a sign-in of its own. If it has no password, the administrator of {tenant} can help.',
   'linked.unlink.submit': 'End the link',
   'linked.unlink.leave': 'Keep the link',
   'linked.lost.title': 'Begin again',

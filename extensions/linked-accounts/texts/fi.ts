@@ -29,7 +29,7 @@ export const fi: Record<keyof typeof en, string> = {
     'Tilillä {userName} ei ole omaa kirjautumistapaa, joten et voisi enää kirjautua siihen. Kysy organisaation {tenant} ylläpitäjältä.',
   'linked.unlink.title': 'Puretaanko tämä yhteys?',
   'linked.unlink.text':
-    'Sinut kirjataan ulos organisaatiosta {tenant}. Sen jälkeen tilillä {userName} on oma kirjautumisensa. Jos sillä ei ole salasanaa, organisaation {tenant} ylläpitäjä voi auttaa.',
+    'Kun purat yhteyden, sinut kirjataan ulos organisaatiosta {tenant}. Sen jälkeen tilillä {userName} on oma kirjautumisensa. Jos sillä ei ole salasanaa, organisaation {tenant} ylläpitäjä voi auttaa.',
   'linked.unlink.submit': 'Pura yhteys',
   'linked.unlink.leave': 'Säilytä yhteys',
   'linked.lost.title': 'Aloita alusta',

@@ -29,7 +29,7 @@ export const nb: Record<keyof typeof en, string> = {
     'Kontoen {userName} har ingen egen måte å logge inn på, så du ville ikke lenger kunne logge inn på den. Spør administratoren i {tenant}.',
   'linked.unlink.title': 'Vil du avslutte koblingen?',
   'linked.unlink.text':
-    'Du blir logget ut av {tenant}. Deretter har {userName} sin egen innlogging. Hvis den ikke har noe passord, kan administratoren i {tenant} hjelpe.',
+    'Når du avslutter koblingen, blir du logget ut av {tenant}. Deretter har {userName} sin egen innlogging. Hvis den ikke har noe passord, kan administratoren i {tenant} hjelpe.',
   'linked.unlink.submit': 'Avslutt koblingen',
   'linked.unlink.leave': 'Behold koblingen',
   'linked.lost.title': 'Begynn på nytt',

@@ -29,7 +29,7 @@ export const sv: Record<keyof typeof en, string> = {
     'Kontot {userName} har inget eget sätt att logga in, så du skulle inte längre kunna logga in på det. Fråga administratören på {tenant}.',
   'linked.unlink.title': 'Vill du avsluta länken?',
   'linked.unlink.text':
-    'Du loggas ut från {tenant}. Därefter har {userName} en egen inloggning. Om kontot saknar lösenord kan administratören på {tenant} hjälpa till.',
+    'När du avslutar länken loggas du ut från {tenant}. Därefter har {userName} en egen inloggning. Om kontot saknar lösenord kan administratören på {tenant} hjälpa till.',
   'linked.unlink.submit': 'Avsluta länken',
   'linked.unlink.leave': 'Behåll länken',
   'linked.lost.title': 'Börja om',
