@@ -36,7 +36,7 @@ export const applications: Section = {
     const { url } = context.service;
     const path = pathOf(context.service);
     const page = pageOf(context);
-    const pages = createPages(context);
+    const pages = createPages(context, page);
 
     router.get(path, async (ctx: Context) => {
       const here = await page.present(ctx, path);
@@ -66,7 +66,7 @@ export const applications: Section = {
             one.clientId,
             attributionOf(here, context.http.requestId(ctx)),
           );
-        redirectByGet(ctx, url(one ? `${path}?done=${one.scopes ? 'withdrawn' : 'signed-out'}` : path));
+        redirectByGet(ctx, one ? page.withNotice(ctx, here, url(path), one.scopes ? 'withdrawn' : 'signed-out') : url(path));
       },
     });
   },
@@ -132,13 +132,13 @@ function addressOf({ client }: Application): string | undefined {
   return typeof uri === 'string' && canParseUrl(uri) && /^https?:$/.test(new URL(uri).protocol) ? uri : undefined;
 }
 
-function createPages({ service, pages: { view, brandingOf, scopeDescriptions } }: ExtensionContext) {
+function createPages({ service, pages: { view, brandingOf, scopeDescriptions } }: ExtensionContext, page: OwnPage) {
   const action = service.url(pathOf(service));
   const back: ViewPart = { part: 'link', text: 'account.applications.back', href: action };
 
   return {
     async list(ctx: Context, here: BrowserSignIn, all: readonly Application[], problem?: Text): Promise<void> {
-      const done = ownMember(doneTexts, String(ctx.query.done));
+      const done = ownMember(doneTexts, page.noticeIn(ctx, here) ?? '');
       await view(ctx, {
         ...(await brandingOf(here.account.tenant.id)),
         title: 'account.applications.title',

@@ -4,6 +4,7 @@ import {
   accountName,
   type ExtensionContext,
   mayLinkAccounts,
+  ownMember,
   shownName,
   type Text,
   type View,
@@ -45,7 +46,8 @@ export const subjects = {
 
 const refusalOf = (reason: Refusal | 'onlyWay'): Text => (reason === 'onlyWay' ? 'linked.onlyWay.title' : 'linked.refused.title');
 
-export type Notice = 'linked' | 'unlinked';
+/** Texts after a step that changed an account link. */
+const notices: Readonly<Record<string, Text>> = { linked: 'linked.linked', unlinked: 'linked.unlinked' };
 
 export function createPages({ service: { url, own }, pages: { view } }: ExtensionContext) {
   const base = url(`${own}/linked-accounts`);
@@ -58,15 +60,16 @@ export function createPages({ service: { url, own }, pages: { view } }: Extensio
 
   return {
     /** Shows the linked accounts. @param unlinkable accounts whose account link the user may end */
-    async list(ctx: Context, here: Account, family: readonly Account[], unlinkable: readonly Account[], notice?: Notice): Promise<void> {
+    async list(ctx: Context, here: Account, family: readonly Account[], unlinkable: readonly Account[], notice?: string): Promise<void> {
       const others = family.filter((account) => idOf(account) !== idOf(here));
+      const done = ownMember(notices, notice ?? '');
       await view(ctx, {
         tenant: here.tenant,
         title: 'linked.title',
         lead: { key: 'linked.lead', values: about(here) },
         form: { action: base, subject: subjects.list(idOf(here)) },
         parts: [
-          ...(notice === undefined ? [] : [{ part: 'text', text: `linked.${notice}` } as const]),
+          ...(done === undefined ? [] : [{ part: 'text', text: done } as const]),
           others.length === 0 ? { part: 'text', text: 'linked.none' } : entriesOf(others, unlinkable),
           mayLinkAccounts(here.tenant)
             ? { part: 'button', text: 'linked.add', name: 'step', value: 'link' }

@@ -65,13 +65,12 @@ function listRoutes(router: ExtensionRouter, { context: { directory }, path, bas
     const here = await ownPage.present(ctx, '', false);
     if (!here) return;
     const family = await directory.accounts.family(here.account.person);
-    const { done } = ctx.query;
     await pages.list(
       ctx,
       here.account,
       family,
       family.filter((account) => isEndable(here.account, account)),
-      done === 'linked' || done === 'unlinked' ? done : undefined,
+      ownPage.noticeIn(ctx, here),
     );
   });
 
@@ -143,7 +142,7 @@ function linkRoutes(router: ExtensionRouter, parts: Parts): void {
 }
 
 /** Links the accounts as the user chose, or shows why the accounts cannot be linked. */
-async function link(ctx: Context, { one, other, vouchedBy }: Both, { context, base, pages, requests }: Parts): Promise<void> {
+async function link(ctx: Context, { one, other, vouchedBy }: Both, { context, base, pages, requests, ownPage }: Parts): Promise<void> {
   const {
     directory,
     http: { requestId },
@@ -167,7 +166,7 @@ async function link(ctx: Context, { one, other, vouchedBy }: Both, { context, ba
     throw error;
   }
   logger.info({ requestId: requestId(ctx), child: idOf(child), parent: idOf(parent) }, 'a user linked two accounts');
-  redirectByGet(ctx, `${base}?done=linked`);
+  redirectByGet(ctx, ownPage.withNotice(ctx, { oid: idOf(other) }, base, 'linked'));
 }
 
 /** Adds the page that ends an account link. */
@@ -206,7 +205,7 @@ function unlinkRoutes(router: ExtensionRouter, { context, path, base, pages, own
       );
       if (!isEnded) return pages.refused(ctx, child, 'onlyWay');
       logger.info({ requestId: requestId(ctx), child: idOf(child), parent: parentUserId }, 'a user ended an account link');
-      redirectByGet(ctx, `${base}?done=unlinked`);
+      redirectByGet(ctx, ownPage.withNotice(ctx, here, base, 'unlinked'));
     },
   });
 }

@@ -37,6 +37,14 @@ export interface OwnPage {
   signIn(ctx: Context, next: string, here?: BrowserSignIn, more?: Partial<Omit<SignInAsk, 'client' | 'state'>>): Promise<void>;
   /** Returns the path to continue at after the sign-in; undefined if the user did not sign in. Call this method at `<path>/return`. */
   returned(ctx: Context): Promise<string | undefined>;
+  /**
+   * Returns the URL to redirect to after a form, with a notice of what the form has done. Only this browser and this account get the notice, so that a link of
+   * a stranger cannot say that something was done.
+   * @param notice name of the text that the page shows.
+   */
+  withNotice(ctx: Context, here: Pick<BrowserSignIn, 'oid'>, url: string, notice: string): string;
+  /** Returns the notice of {@link OwnPage.withNotice} in the URL of the request; undefined if this browser did not get the URL after a form. */
+  noticeIn(ctx: Context, here: Pick<BrowserSignIn, 'oid'>): string | undefined;
 }
 
 /**
@@ -71,7 +79,7 @@ export interface OwnPageState {
  * ```
  */
 export function createOwnPage(
-  { service, signIn: signIns, impersonation }: Pick<ExtensionContext, 'service' | 'signIn' | 'impersonation'>,
+  { service, http, signIn: signIns, impersonation }: Pick<ExtensionContext, 'service' | 'http' | 'signIn' | 'impersonation'>,
   id: string,
   path: string,
   needs: OwnPageNeeds = 'signIn',
@@ -93,6 +101,7 @@ export function createOwnPage(
       ...(here && (await proofAskedOf(here))),
       ...more,
     });
+  const noticeSubject = (notice: string, { oid }: Pick<BrowserSignIn, 'oid'>): string => `${id} notice ${notice} ${oid}`;
   return {
     clients: { find: (wanted) => (wanted === id ? application : undefined) },
     async present(ctx, next, mustChange = true) {
@@ -110,6 +119,11 @@ export function createOwnPage(
     async returned(ctx) {
       const answer = await signIns.answer(ctx);
       return answer && 'signedIn' in answer ? answer.state : undefined;
+    },
+    withNotice: (ctx, here, url, notice) => `${url}?done=${notice}.${http.csrf.token(ctx, noticeSubject(notice, here))}`,
+    noticeIn(ctx, here) {
+      const [notice = '', token] = String(ctx.query.done).split('.');
+      return http.csrf.check(ctx, noticeSubject(notice, here), token) ? notice : undefined;
     },
   };
 }

@@ -42,6 +42,8 @@ const service = useIdp({
 afterEach(backToPresent);
 
 const at = (path = '') => `${service.issuer}/idp/account/applications${path}`;
+/** The address of the list after a form, with a notice of what the form has done. */
+const noticed = (notice: string) => expect.stringContaining(at(`?done=${notice}.`));
 let oid: string;
 let tid: string;
 beforeAll(async () => {
@@ -170,7 +172,7 @@ describe('“Withdraw access”', () => {
     const there = await allowedTokens(service.issuer, { client: TASKS });
     const { tokens: ofWeb } = await obtainTokens(service.issuer, { agent: here.agent, scope: 'openid offline_access' });
     const done = await end(here.agent, await open(here.agent, TASKS));
-    expect([done.url, done.status]).toEqual([at('?done=withdrawn'), 200]);
+    expect([done.url, done.status]).toEqual([noticed('withdrawn'), 200]);
     expect(done.body).toContain('The access is withdrawn.');
     expect(idsOf(done)).not.toContain(TASKS);
     for (const { tokens } of [here, there]) expect(await isActive(service.issuer, tokens.refresh_token, TASKS)).toBe(false);
@@ -187,7 +189,7 @@ describe('“Withdraw access”', () => {
   test('needs no recent sign-in', async () => {
     const { agent } = await allow(service.issuer, { client: TASKS, scope: 'openid' });
     passTime(3_000);
-    expect((await end(agent, await open(agent, TASKS))).url).toBe(at('?done=withdrawn'));
+    expect((await end(agent, await open(agent, TASKS))).url).toEqual(noticed('withdrawn'));
   });
 
   test('a form that is sent twice, and one of a second tab, change nothing more', async () => {
@@ -216,12 +218,25 @@ describe('“Withdraw access”', () => {
   });
 });
 
+test('only the browser and the account whose form withdrew the access read so, and only after the form', async () => {
+  const { agent } = await allow(service.issuer, { client: TASKS, scope: 'openid' });
+  const { url, body } = await end(agent, await open(agent, TASKS));
+  const says = async (from: Agent, address: string, headers = {}): Promise<boolean> =>
+    (await from.request(address, { headers })).body.includes('The access is withdrawn.');
+  expect([body.includes('The access is withdrawn.'), await says(agent, url)]).toEqual([true, true]);
+  for (const address of [at('?done=withdrawn'), url.replace('withdrawn', 'signed-out'), `${url}x`, `${url}&done=withdrawn`])
+    expect([address, await says(agent, address)]).toEqual([address, false]);
+  for (const site of ['cross-site', 'same-site', 'none'])
+    expect([site, await says(agent, url, { 'sec-fetch-site': site })]).toEqual([site, false]);
+  expect(await says(await signedIn(), url)).toBe(false);
+});
+
 test('“Sign out there” ends a client without a consent, and says that it can sign in again', async () => {
   const { agent, tokens } = await obtainTokens(service.issuer, { scope: 'openid offline_access' });
   const page = await open(agent, 'web');
   expect([page.body.includes('Sign out there'), page.body.includes('without asking')]).toEqual([true, true]);
   const done = await end(agent, page);
-  expect([done.url, idsOf(done).includes('web')]).toEqual([at('?done=signed-out'), false]);
+  expect([done.url, idsOf(done).includes('web')]).toEqual([noticed('signed-out'), false]);
   expect(await isActive(service.issuer, tokens.refresh_token)).toBe(false);
   expect(await silentError(service.issuer, agent, 'web')).toBeUndefined();
 });
@@ -243,7 +258,7 @@ test('a child account sees its own applications, and not those of its parent acc
   const page = await open(agent, 'third-party');
   expect((await agent.follow(await agent.submit(page, { end: nameOf(TASKS) }))).url).toBe(at());
   expect(await consents.get(child.owner.oid, TASKS)).toBeDefined();
-  expect((await end(agent, page)).url).toBe(at('?done=withdrawn'));
+  expect((await end(agent, page)).url).toEqual(noticed('withdrawn'));
   expect(await consents.get(child.oid, 'third-party')).toBeUndefined();
 });
 

@@ -111,6 +111,13 @@ async function passedBy(
   return passed;
 }
 
+/** Text of a page's markup, without its tags. */
+const plain = (markup: string): string => markup.replace(/<[^>]*>/g, '');
+/** Text that a page shows, with the title of its document. */
+const wordsOf = ({ body }: Answer): string => plain(body.replace(/<(style|script)>.*?<\/\1>/gs, ''));
+/** Notices in the addresses to which forms led, by section. */
+const notices = new Set<string>();
+
 test('there are sections', () => expect(sections.length).toBeGreaterThan(5));
 
 test('the account page leads to every section, and the pages have forms', async () => {
@@ -211,6 +218,24 @@ describe.each(sections)('the section $name', (section) => {
     expect(await passedBy(here, (form) => post(stranger, form), isRefused)).toEqual([]);
   });
 
+  test('a link says in no other browser, and to no other account, what a form has done', async () => {
+    const { forms } = await opened(section);
+    for (let index = 0; index < forms.length; index += 1) {
+      // A user for each form, because the form may end the session.
+      const { who, agent } = await opened(section);
+      const form = (await formsFor(agent, section))[index];
+      const { location = '' } = form ? await post(agent, form) : {};
+      const [address = '', notice] = location.split('?');
+      if (notice === undefined || address !== world.at(section.path)) continue;
+      const strangers = [await world.signedIn(who), await world.signedIn(await world.subject())];
+      for (const stranger of strangers) {
+        const [told, untold] = [await stranger.get(location), await stranger.get(address)];
+        expect([form?.button, wordsOf(told)]).toEqual([form?.button, wordsOf(untold)]);
+      }
+      notices.add(`${section.name} ${notice.replace(/\..*/, '')}`);
+    }
+  });
+
   test('two tabs that post a form at the same time get answers, and so does a third afterwards', async () => {
     const { forms } = await opened(section);
     for (let index = 0; index < forms.length; index += 1) {
@@ -228,3 +253,6 @@ describe.each(sections)('the section $name', (section) => {
     }
   });
 });
+
+test('forms of sections led to notices', () =>
+  expect([...notices].toSorted()).toEqual(['applications done=signed-out', 'applications done=withdrawn']));

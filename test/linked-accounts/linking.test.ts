@@ -50,7 +50,7 @@ describe('accounts are linked by who proves both', () => {
     expect((await userOf(other))?.parentUserId).toBeUndefined();
 
     const posts = await Promise.all([1, 2, 3].map(() => agent.submit(confirm, { parent: one.oid })));
-    expect(posts.filter(({ location }) => location?.endsWith('?done=linked'))).toHaveLength(3);
+    expect(posts.filter(({ location }) => location?.includes('?done=linked.'))).toHaveLength(3);
     expect((await userOf(other))?.parentUserId).toBe(one.oid);
     const own = () => heard.filter(({ AggregateId }) => AggregateId === other.oid);
     await until(() => own().length > 0);
@@ -204,7 +204,7 @@ describe('accounts are linked by who proves both', () => {
     const confirm = await prove(agent, asked, other);
     for (const csrf of ['', list]) expect(titleOf(await agent.submit(confirm, { csrf, parent: one.oid }))).toBe('Begin again');
     expect((await userOf(other))?.parentUserId).toBeUndefined();
-    expect((await agent.submit(confirm, { parent: one.oid })).location).toMatch(/done=linked$/);
+    expect((await agent.submit(confirm, { parent: one.oid })).location).toMatch(/\?done=linked\./);
   });
 });
 
@@ -224,6 +224,12 @@ describe('a link is ended by the parent, or by the child', () => {
     expect((await userOf(child))?.parentUserId).toBe(parent.oid);
     const done = await agent.follow(await agent.submit(asked, {}));
     expect(done.body).toContain('The link is ended.');
+    const [other, stranger] = [new Agent(), new Agent()];
+    await open(other, parent);
+    await open(stranger, await made('Globex'));
+    for (const each of [other, stranger]) expect((await each.get(done.url)).body).not.toContain('The link is ended.');
+    for (const notice of ['linked', 'unlinked'])
+      expect((await agent.get(`${page()}?done=${notice}`)).body).not.toMatch(/The link is ended|The accounts are linked/);
     expect((await userOf(child))?.parentUserId).toBeUndefined();
     expect((await userOf(sibling))?.parentUserId).toBe(parent.oid);
     expect(titleOf(await open(new Agent(), child))).toBe('Linked accounts');

@@ -68,7 +68,7 @@ const paths: Readonly<Record<string, (parent: Made, child: Made) => Promise<stri
     const asked = await agent.follow(await agent.submit(list, { step: 'link' }));
     const confirm = await prove(agent, asked, child);
     if (!confirm.body.includes('name="parent"')) return confirm.body;
-    return (await agent.submit(confirm, { parent: parent.oid })).location?.endsWith('?done=linked') ? 'linked' : 'not linked';
+    return (await agent.submit(confirm, { parent: parent.oid })).location?.includes('?done=linked.') ? 'linked' : 'not linked';
   },
 };
 

@@ -91,7 +91,7 @@ test('an account link that somebody made on a page, signed in by an identity of 
   const asked = await agent.follow(await agent.get(`${service.issuer}/idp/linked-accounts/link`));
   const confirm = await submit(agent, await submit(agent, asked, { identifier: parent.userName }), { password: PASSWORD });
   const done = await submit(agent, confirm, { parent: parent.userId });
-  expect([titleOf(done), done.url]).toEqual(['Linked accounts', expect.stringContaining('done=linked')]);
+  expect([titleOf(done), done.url]).toEqual(['Linked accounts', expect.stringContaining('done=linked.')]);
   await give(child);
   expect(await opens(child)).toBe(false);
   expect(kindsOf((await by('low')(`${child.path}/means`)).json.items)).toContain(`link ${child.userId}`);
