@@ -32,7 +32,7 @@ export interface RouteParts {
 
 export function connectionRoutes(router: ExtensionRouter, parts: RouteParts): void {
   const { context, lookup, pages } = parts;
-  const { own } = context.service;
+  const { own, url } = context.service;
   const step = `${own}/interaction/:uid`;
   const choice = new AccountChoice(parts);
   const answers = new Answers({ ...parts, choice });
@@ -77,7 +77,9 @@ export function connectionRoutes(router: ExtensionRouter, parts: RouteParts): vo
 
   router.get(`${own}/connections/:id/signed-out`, async (ctx: Context) => {
     const next = await nextAfter(context, ctx);
-    return next === undefined ? pages.signedOut(ctx) : redirectByGet(ctx, next);
+    if (next !== undefined) return redirectByGet(ctx, next);
+    // A link alone must not say to a signed-in user that the user is signed out.
+    return (await context.signIn.toEnd(ctx)) ? redirectByGet(ctx, url(`${own}/account`)) : pages.signedOut(ctx);
   });
 }
 

@@ -192,6 +192,10 @@ describe('what a connection proves itself with', () => {
     expect((await new Agent().get(back)).location).toBe(`${postLogoutRedirectUri}?state=bye`);
     const again = await new Agent().get(back);
     expect([again.status, again.location]).toEqual([200, undefined]);
+    // The page says “You are signed out” to nobody who is signed in.
+    const signedIn = new Agent();
+    await tokensBy('leaving', upstream, signedIn);
+    for (const link of [back, back.replace(/\?.*/, '')]) expect((await signedIn.get(link)).location).toBe(`${service.issuer}/idp/account`);
   });
 });
 
