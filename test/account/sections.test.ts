@@ -22,7 +22,7 @@ import {
 } from './sections.js';
 
 /** Sign-ins that are refused on a page, unless the section is an exception. */
-type Refused = 'an hour ago' | 'without the factor' | 'of a linked child';
+type Refused = 'an hour ago' | 'without the factor';
 
 const looks = 'shows data, and what its forms end needs no recent sign-in';
 /** Sections that accept a sign-in which others refuse, with the reason. */
@@ -34,9 +34,7 @@ const exceptions: Readonly<Record<string, Partial<Readonly<Record<Refused, strin
   'linked-accounts': {
     'an hour ago': 'lists accounts, and each step that changes a link asks for a new sign-in',
     'without the factor': 'lists accounts, and each step that changes a link asks for the factor',
-    'of a linked child': 'the accounts of a person are one list, which each of them may end',
   },
-  factors: { 'of a linked child': 'the factors are those of the parent account, whose credential signs in' },
 };
 const isExcepted = ({ name }: SectionPage, refused: Refused): boolean => exceptions[name]?.[refused] !== undefined;
 
@@ -118,7 +116,11 @@ const wordsOf = ({ body }: Answer): string => plain(body.replace(/<(style|script
 /** Notices in the addresses to which forms led, by section. */
 const notices = new Set<string>();
 
-test('there are sections', () => expect(sections.length).toBeGreaterThan(5));
+test('there are sections, and every exception is of one of them', () => {
+  expect(sections.length).toBeGreaterThan(5);
+  const names = sections.map(({ name }) => name);
+  expect(Object.keys(exceptions).filter((name) => !names.includes(name))).toEqual([]);
+});
 
 test('the account page leads to every section, and the pages have forms', async () => {
   const who = await world.subject();
@@ -184,7 +186,6 @@ describe.each(sections)('the section $name', (section) => {
     await signIn(agent, world.begin({ acr_values: `tenant:${who.child.tid}` }), who.child.userName, 'old');
     const shown = await open(agent, section);
     expect(isPageOf(section, shown)).toBe(true);
-    if (isExcepted(section, 'of a linked child')) return;
     const sessions = await service.idp.sessions.list({ tid: who.tid, userId: who.oid });
     const foreign = [...sessions.map(({ id }) => id), `of-${who.oid}`, 'Third party'];
     expect(foreign.filter((text) => shown.body.includes(text))).toEqual([]);

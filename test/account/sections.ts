@@ -114,8 +114,10 @@ export class SectionWorld {
 export interface PressedForm {
   readonly action: string;
   readonly fields: Readonly<Record<string, string>>;
-  /** Name and value of the button, for messages of tests. */
+  /** Name of the button. */
   readonly button: string;
+  /** Names of the inputs into which users type. */
+  readonly typed: readonly string[];
 }
 
 /** Values that a user types into inputs. */
@@ -128,11 +130,23 @@ const attributeOf = (tag: string, name: string): string | undefined => {
   return value === undefined ? undefined : unescaped(value);
 };
 
+/** Returns the option that a user chooses: another one than the form has. */
+function otherOption(select: string): string {
+  const options = [...select.matchAll(/<option\b[^>]*>/g)].map(([tag]) => tag);
+  const chosen = options.find((tag) => !/\sselected\b/.test(tag) && attributeOf(tag, 'value') !== '');
+  if (chosen === undefined) throw new Error(`no other option in ${select}`);
+  return attributeOf(chosen, 'value') ?? '';
+}
+
 /** Returns the posted forms of a page, once for each button, filled in as a user would fill them in. */
 export function formsOf({ body, url }: Pick<Answer, 'body' | 'url'>): readonly PressedForm[] {
   return [...body.matchAll(/<form\b[^>]*method="post"[^>]*>[\s\S]*?<\/form>/g)].flatMap(([form]) => {
     const fields: Record<string, string> = {};
-    for (const [tag] of form.matchAll(/<(?:input|select)\b[^>]*>/g)) {
+    const inputs = [...form.matchAll(/<input\b[^>]*>/g)].map(([tag]) => tag);
+    const typedInto = inputs.filter((tag) => /^(?:text|password)$/.test(attributeOf(tag, 'type') ?? '') && !/\sreadonly\b/.test(tag));
+    for (const [list, tag = ''] of form.matchAll(/(<select\b[^>]*>)[\s\S]*?<\/select>/g))
+      fields[attributeOf(tag, 'name') ?? ''] = otherOption(list);
+    for (const tag of inputs) {
       const name = attributeOf(tag, 'name');
       const kind = attributeOf(tag, 'type');
       if (name === undefined || (kind === 'checkbox' && !/\schecked/.test(tag))) continue;
@@ -143,7 +157,12 @@ export function formsOf({ body, url }: Pick<Answer, 'body' | 'url'>): readonly P
     const buttons = [...form.matchAll(/<button\b[^>]*type="submit"[^>]*>/g)].map(([tag]) => tag);
     return buttons.map((tag) => {
       const [name, value = ''] = [attributeOf(tag, 'name'), attributeOf(tag, 'value')];
-      return { action, fields: { ...fields, ...(name !== undefined && { [name]: value }) }, button: name ?? '' };
+      return {
+        action,
+        fields: { ...fields, ...(name !== undefined && { [name]: value }) },
+        button: name ?? '',
+        typed: typedInto.flatMap((input) => attributeOf(input, 'name') ?? []),
+      };
     });
   });
 }
