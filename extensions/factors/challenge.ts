@@ -5,6 +5,7 @@ import {
   type ExtensionContext,
   type ExtensionRouter,
   formField,
+  longFieldOf,
   present,
   redirectByGet,
   type Text,
@@ -67,7 +68,7 @@ export class Challenge {
 
   async show(ctx: Context, step: Step, problem?: Problem): Promise<void> {
     const { interaction, factors } = step;
-    const wanted = problem?.field ?? (ctx.query.with === 'recovery' ? 'recovery' : 'code');
+    const wanted = problem?.field ?? (ctx.query.with === 'recovery' || longFieldOf(ctx)?.name === 'recovery' ? 'recovery' : 'code');
     const asks = wanted === 'recovery' || (factors.totp !== undefined && problem?.exhausted === undefined) ? wanted : undefined;
     const hasPasskeys = this.#webauthn !== undefined && factors.passkeys.length > 0;
     // A factor whose record cannot be read counts as a factor that the user cannot prove.

@@ -12,6 +12,7 @@ import {
   type InternalClients,
   type OwnPage,
   type PostForm,
+  present,
   redirectByGet,
   type Text,
   type View,
@@ -82,10 +83,13 @@ export class FactorsPage {
     });
     router.postForm(
       `${this.#path}/app`,
-      this.#posted(async (ctx, visit) => {
-        const outcome = await this.#enrolment.addApp(ctx, visit.setup);
-        return 'problem' in outcome ? this.#showApp(ctx, visit, outcome.problem) : this.#showAdded(ctx, visit, outcome);
-      }),
+      this.#posted(
+        async (ctx, visit) => {
+          const outcome = await this.#enrolment.addApp(ctx, visit.setup);
+          return 'problem' in outcome ? this.#showApp(ctx, visit, outcome.problem) : this.#showAdded(ctx, visit, outcome);
+        },
+        (ctx, visit) => this.#showApp(ctx, visit),
+      ),
     );
     router.postForm(
       `${this.#path}/passkey`,
@@ -125,13 +129,14 @@ export class FactorsPage {
     return { signedIn, setup: { owner, factors, key: `own ${session} ${authTime}`, added } };
   }
 
-  /** Returns the route of a form of this page. */
-  #posted(take: PostForm<Visit>['take']): PostForm<Visit> {
+  /** Returns the route of a form of this page. @param refill shows the form again. Only a form into which users type needs it. */
+  #posted(take: PostForm<Visit>['take'], refill?: PostForm<Visit>['take']): PostForm<Visit> {
     return {
       open: (ctx) => this.#visit(ctx),
       subject: subjectOf,
       again: (ctx, visit) => this.#showList(ctx, visit, { text: 'factors.foreign', status: 403 }),
       take,
+      ...present({ refill }),
     };
   }
 

@@ -20,7 +20,7 @@ import { type Lifecycle, nameOf } from './lifecycle.js';
 import { type Bounds, Pages, type Problem } from './pages.js';
 import type { ImpersonationRow } from './records.js';
 import type { Rules } from './rules.js';
-import { operatorIn, type Step, Targets } from './targets.js';
+import { LONGEST_QUERY, operatorIn, type Step, Targets } from './targets.js';
 
 const REQUIREMENT = 'impersonate';
 const REASON_CHARACTERS = 500;
@@ -78,16 +78,24 @@ export class Flow {
       },
       subject: ({ interaction }) => interaction.uid,
       again: (ctx, step) => this.#showWho(ctx, step, {}, foreign),
+      refill: (ctx, step) => this.#refill(ctx, step),
       take: (ctx, step) => this.#take(ctx, step),
     });
   }
 
+  /** Shows the form again because a field is too long. */
+  async #refill(ctx: Context, step: Step): Promise<void> {
+    const { tid, user } = parametersOf(ctx, ['tid', 'user']);
+    const target = user === undefined ? undefined : await this.#targets.find(step, user);
+    return target ? this.#showWhy(ctx, step, target) : this.#showWho(ctx, step, { ...(tid && { tid }) });
+  }
+
   async #take(ctx: Context, step: Step): Promise<void> {
-    const posted = parametersOf(ctx, ['step', 'tid', 'query', 'searched', 'after', 'choose', 'user']);
-    const { step: kind, tid, query, searched, after, choose, user } = posted;
+    const posted = parametersOf(ctx, ['step', 'tid', 'searched', 'after', 'choose', 'user']);
+    const { step: kind, tid, searched, after, choose, user } = posted;
     if (after !== undefined) return this.#showWho(ctx, step, { ...(tid && { tid }), ...(searched && { query: searched }), after });
     const oid = choose ?? (kind === 'who' ? undefined : user);
-    if (oid === undefined) return this.#showWho(ctx, step, { ...(tid && { tid }), ...(query && { query }) });
+    if (oid === undefined) return this.#showWho(ctx, step, { ...(tid && { tid }), query: typedField(ctx, 'query', 'line', LONGEST_QUERY) });
     const target = await this.#targets.find(step, oid);
     if (!target) return this.#showWho(ctx, step, { ...(tid && { tid }) }, refused);
     if (kind === 'again') return this.#signInAgain(ctx, step, target);

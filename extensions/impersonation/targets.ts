@@ -36,7 +36,7 @@ export interface FoundUsers {
 /** Users on a page of a search. */
 const PAGE = 10;
 /** Maximum characters of a query, because no name is longer. */
-const LONGEST_QUERY = 200;
+export const LONGEST_QUERY = 200;
 
 export class Targets {
   readonly #directory: ExtensionContext['directory'];

@@ -4,10 +4,10 @@ import {
   Attempt,
   type ExtensionContext,
   type ExtensionRouter,
-  formField,
   hashingQueuesOf,
   IdpError,
   type PersonNames,
+  passwordField,
   type RegistrationInput,
   type RegistrationProblem,
   type Text,
@@ -43,6 +43,7 @@ export function personalAccountRoutes(router: ExtensionRouter, parts: AdmittedPa
     open: (ctx) => admissions.open(ctx),
     subject: ({ opened }) => formSubject(opened.ref),
     again: (ctx, { opened }) => pages.foreign(ctx, opened),
+    refill: (ctx, admitted) => showCreate(parts, ctx, admitted, {}),
     async take(ctx, admitted) {
       const input = inputOf(ctx);
       const refused: Refused = (more) => showCreate(parts, ctx, admitted, input, more);
@@ -113,7 +114,7 @@ const inputOf = (ctx: Context): RegistrationInput & Record<'givenName' | 'family
   givenName: typedField(ctx, 'givenName', 'personName'),
   familyName: typedField(ctx, 'familyName', 'personName'),
   email: typedField(ctx, 'email', 'address'),
-  password: formField(ctx, 'password'),
+  password: passwordField(ctx, 'password'),
 });
 
 const namesOf = ({ givenName = '', familyName = '' }: PersonNames) => ({ givenName, familyName });

@@ -10,6 +10,7 @@ import {
   type LinkRef,
   type OpenedInvitation,
   type Proof,
+  passwordField,
 } from '../../lib/extension-door.js';
 import { createFinish, type Finish } from './finish.js';
 import { acceptanceKind, formSubject, linkNameOf, type OtherUser, Pages, passwordProblems } from './pages.js';
@@ -90,7 +91,7 @@ async function accept(parts: Parts, ctx: Context, opened: OpenedInvitation, othe
   const { ref, takes } = opened;
   const again = (key: string, status: number, values: Readonly<Record<string, string>> = {}) =>
     pages.accept(ctx, opened, { action: actionOf(parts, ctx), other, problem: { key, values }, status });
-  const password = takes === 'password' ? formField(ctx, 'password') : undefined;
+  const password = takes === 'password' ? passwordField(ctx, 'password') : undefined;
   if (password === '' && opened.state === 'pending') return again('invitations.accept.missing', 400);
   try {
     const ticket = acceptanceTicket(context, ctx, ref);

@@ -126,8 +126,8 @@ export function forgottenRoutes(router: ExtensionRouter, context: ExtensionConte
     again: (ctx, interaction) => ask(ctx, interaction, nothing, { status: 403 }),
     async take(ctx, interaction) {
       if (!(await isOpen(interaction))) return redirectByGet(ctx, signInUrl(interaction));
-      const identifier = formField(ctx, 'identifier').trim().slice(0, LONGEST);
-      const organisation = formField(ctx, 'organisation').trim().slice(0, LONGEST_ORGANISATION);
+      const identifier = formField(ctx, 'identifier', LONGEST).trim();
+      const organisation = formField(ctx, 'organisation', LONGEST_ORGANISATION).trim();
       const typed = { identifier, organisation };
       if (formField(ctx, 'step') !== 'send') return ask(ctx, interaction, typed);
       if (identifier === '') return ask(ctx, interaction, typed, { problem: 'passwords.forgotten.missing', status: 400 });

@@ -101,6 +101,7 @@ export function ownEmailRoutes(router: ExtensionRouter, context: ExtensionContex
     open: (ctx) => ownPage.present(ctx, path),
     subject: subjectOf,
     again: (ctx, here) => messages.foreign(ctx, { tenant: here.account.tenant }, action),
+    refill: (ctx, here) => ask(ctx, here, ''),
     async take(ctx, here) {
       const { person, tenant } = here.account;
       const address = typedField(ctx, 'email', 'address');

@@ -14,6 +14,7 @@ import {
   type InternalClients,
   type OwnPage,
   type OwnPasswordState,
+  passwordField,
   present,
   redirectByGet,
   type Text,
@@ -133,11 +134,14 @@ export function ownPasswordRoutes(router: ExtensionRouter, context: ExtensionCon
   const pages = createPages(context);
   const isHere = (state: OwnPasswordState): state is 'set' | 'none' => state === 'set' || state === 'none';
 
-  router.get(path, async (ctx: Context) => {
-    const here = await ownPage.present(ctx, path);
-    if (!here) return;
+  const show = async (ctx: Context, here: BrowserSignIn): Promise<void> => {
     const state = await ownPasswords.stateOf(here.account);
     await (isHere(state) ? pages.ask(ctx, here, state) : pages.elsewhere(ctx, here, state));
+  };
+
+  router.get(path, async (ctx: Context) => {
+    const here = await ownPage.present(ctx, path);
+    if (here) await show(ctx, here);
   });
 
   router.get(`${path}/return`, async (ctx: Context) => {
@@ -149,13 +153,14 @@ export function ownPasswordRoutes(router: ExtensionRouter, context: ExtensionCon
     open: (ctx) => ownPage.present(ctx, path),
     subject: subjectOf,
     again: (ctx, here) => messages.foreign(ctx, { tenant: here.account.tenant }, pages.action),
+    refill: show,
     async take(ctx, here) {
       const state = await ownPasswords.stateOf(here.account);
       if (!isHere(state)) return pages.elsewhere(ctx, here, state);
       const form: PasswordForm = {
         state,
-        current: formField(ctx, 'current'),
-        password: formField(ctx, 'password'),
+        current: passwordField(ctx, 'current'),
+        password: passwordField(ctx, 'password'),
         endsOthers: formField(ctx, 'others') === 'yes',
       };
       const shown = await takeForm(ctx, context, throttle, here, form);

@@ -11,6 +11,7 @@ import {
   type LinkOutcome,
   type LinkRef,
   type OpenedReset,
+  passwordField,
   present,
   type ResetState,
   recordsOfBrowsers,
@@ -127,7 +128,7 @@ export function resetLinkRoutes(router: ExtensionRouter, context: ExtensionConte
     ask: (ctx, opened) => ask(ctx, opened),
     async take(ctx, opened) {
       if (formField(ctx, 'step') === 'again') return sendAgain(ctx, opened);
-      const password = formField(ctx, 'password');
+      const password = passwordField(ctx, 'password');
       return password === '' ? ask(ctx, opened, 'passwords.reset.missing', 400) : accept(ctx, opened, password);
     },
     usedHere: { kind: usedLinks, show: done },

@@ -1,5 +1,5 @@
 /** Rendering: turns a view model and its frame into a document and its policy. Rendering has no state and no I/O. */
-import { hashSource, type PagePolicy } from '../../lib/extension-door.js';
+import { hashSource, html, type PagePolicy } from '../../lib/extension-door.js';
 import { brandStyle } from './branding.js';
 import { styleSheet } from './styles.js';
 import { translator } from './texts/index.js';
@@ -14,6 +14,7 @@ import { identifierView } from './views/identifier.js';
 import { logoutView } from './views/logout.js';
 import { impersonationView, noCookiesView, notFoundView, underWayView } from './views/notice.js';
 import { organisationView } from './views/organisation.js';
+import { problemSummary, tooLongText } from './views/parts/form.js';
 import { frameIcon, frameLogo, layout, type PageContent, type PageContext, scriptOf } from './views/parts/layout.js';
 import { extensionView } from './views/parts/view.js';
 import { passwordView } from './views/password.js';
@@ -48,8 +49,15 @@ const views: { readonly [Name in PageName]: View<Name> } = {
 
 const sheetSource = hashSource(styleSheet);
 
-const contentOf = <Name extends PageName>(view: PageView<Name>, context: PageContext): PageContent =>
-  views[view.page as Name](view, context);
+function contentOf<Name extends PageName>(view: PageView<Name>, context: PageContext): PageContent {
+  const content = views[view.page as Name](view, context);
+  const { tooLong } = context.frame;
+  if (!tooLong) return content;
+  // A field that users do not see has no place on the page for its problem.
+  const isAtField = content.body.markup.includes(`id="${tooLong.name}-problem"`);
+  const body = isAtField ? content.body : html`<div class="stack">${problemSummary(tooLongText(context))}${content.body}</div>`;
+  return { ...content, problem: true, body };
+}
 const contextOf = (frame: PageFrame): PageContext => ({ text: translator(frame.locale), frame });
 
 /** Returns the document of a page. */

@@ -7,7 +7,7 @@ import { createChooser } from './steps/chooser.js';
 import { createConsentStep } from './steps/consent.js';
 import { createIdentifySteps } from './steps/identify.js';
 import { createOrganisationStep } from './steps/organisation.js';
-import { createPasswordStep } from './steps/password.js';
+import { createPasswordStep, LONGEST_IDENTIFIER } from './steps/password.js';
 import { createSteps } from './steps/steps.js';
 
 type Parts = ReturnType<typeof createParts>;
@@ -26,7 +26,7 @@ function createParts(context: ExtensionContext) {
     identify,
     chooser: createChooser(context, steps),
     consent: createConsentStep(context, steps),
-    takePassword: createPasswordStep(context, { attempts, steps, identify, organisation }),
+    password: createPasswordStep(context, { attempts, steps, identify, organisation }),
   };
 }
 
@@ -51,19 +51,28 @@ export function signInRoutes(router: ExtensionRouter, context: ExtensionContext)
   );
   router.postForm(
     `${base}/identifier`,
-    posted((ctx, interaction) => takeIdentifier(ctx, interaction, parts)),
+    posted(
+      (ctx, interaction) => takeIdentifier(ctx, interaction, parts),
+      (ctx, interaction) => parts.identify.askIdentifier(ctx, interaction),
+    ),
   );
-  router.postForm(`${base}/password`, posted(parts.takePassword));
+  router.postForm(`${base}/password`, posted(parts.password.take, parts.password.refill));
   router.postForm(
     `${base}/organisation`,
-    posted((ctx, interaction) => takeOrganisation(ctx, interaction, parts)),
+    posted(
+      (ctx, interaction) => takeOrganisation(ctx, interaction, parts),
+      (ctx, interaction) => findOrganisation(ctx, interaction, parts),
+    ),
   );
   router.postForm(`${base}/consent`, posted(consent.decide));
   router.postForm(
     `${base}/cancel`,
     posted(async (ctx, interaction) => redirectByGet(ctx, await interactions.abort(ctx, interaction))),
   );
-  const create = posted((ctx, interaction) => registration.create(ctx, interaction));
+  const create = posted(
+    (ctx, interaction) => registration.create(ctx, interaction),
+    (ctx, interaction) => registration.refill(ctx, interaction),
+  );
   router.postForm(`${base}/create`, { ...create, whileImpersonating: false });
 
   router.get(`${base}/create`, inPerson, async (ctx: Context) => {
@@ -108,7 +117,7 @@ async function showNext(
   if (proven !== undefined) return redirectByGet(ctx, proven);
   const { only } = await interactions.ways(interaction);
   if (only !== undefined && (await interactions.begin(ctx, interaction, only))) return;
-  const hint = interaction.parameters.login_hint?.trim().slice(0, 320);
+  const hint = interaction.parameters.login_hint?.trim().slice(0, LONGEST_IDENTIFIER);
   if (hint && !isRestart) return identify.askPassword(ctx, interaction, hint);
   const outside = await identify.outsideOf(ctx, interaction);
   return identify.askIdentifier(ctx, interaction, { ...(hint && { identifier: hint }), ...(outside && { outside }) });
@@ -150,20 +159,29 @@ async function takeAccount(
 }
 
 async function takeIdentifier(ctx: Context, interaction: Interaction, { identify }: Parts): Promise<void> {
-  const identifier = formField(ctx, 'identifier').trim();
+  const identifier = formField(ctx, 'identifier', LONGEST_IDENTIFIER).trim();
   if (identifier === '') return identify.askIdentifier(ctx, interaction, { problem: 'identifier.missing' }, 400);
   return identify.askPassword(ctx, interaction, identifier);
 }
 
-async function takeOrganisation(ctx: Context, interaction: Interaction, { steps, organisation, identify }: Parts): Promise<void> {
-  const identifier = formField(ctx, 'identifier').trim().slice(0, 320);
-  const typed = identifier === '' ? {} : { identifier };
+/** Returns the name that the page of the organisations repeats. */
+function repeatedIdentifier(ctx: Context): { readonly identifier?: string } {
+  const identifier = formField(ctx, 'identifier', LONGEST_IDENTIFIER).trim();
+  return identifier === '' ? {} : { identifier };
+}
+
+async function takeOrganisation(ctx: Context, interaction: Interaction, parts: Parts): Promise<void> {
+  const { steps, organisation, identify } = parts;
+  const typed = repeatedIdentifier(ctx);
   if (formField(ctx, 'back') !== '') return identify.askIdentifier(ctx, interaction, typed);
-  if (formField(ctx, 'find') !== '') {
-    const view = await organisation.search(ctx, interaction);
-    return view ? steps.page(ctx, interaction, view) : identify.askIdentifier(ctx, interaction, typed, 400);
-  }
+  if (formField(ctx, 'find') !== '') return findOrganisation(ctx, interaction, parts);
   const chosen = await organisation.chosen(ctx, interaction, formField(ctx, 'choice'));
   if (!chosen) return identify.askIdentifier(ctx, interaction, typed, 400);
   return steps.signIn(ctx, interaction, chosen.account.person.user.id, chosen.proof);
+}
+
+/** Shows the organisations that match the search. */
+async function findOrganisation(ctx: Context, interaction: Interaction, { steps, organisation, identify }: Parts): Promise<void> {
+  const view = await organisation.search(ctx, interaction);
+  return view ? steps.page(ctx, interaction, view) : identify.askIdentifier(ctx, interaction, repeatedIdentifier(ctx), 400);
 }

@@ -4,6 +4,7 @@ import {
   type Client,
   chosenLanguage,
   type ExtensionContext,
+  longFieldOf,
   type OwnPageState,
   pageHeaders,
   present,
@@ -47,15 +48,17 @@ let look: typeof import('./render.js') | undefined;
 export async function show<Name extends PageName>(
   ctx: Context,
   host: PageHost,
-  view: PageView<Name>,
+  given: PageView<Name>,
   surroundings: Surroundings,
 ): Promise<void> {
+  const tooLong = longFieldOf(ctx);
   look ??= await import('./render.js');
   const { pagePolicy, renderPage } = look;
+  const view = tooLong ? withoutProblems(given) : given;
   const languages = languageMenu(ctx, host, view as PageView, surroundings);
   const around = frameOf(ctx, host, surroundings);
   const impersonation = await impersonationIn(ctx, host);
-  const frame = { ...around, ...(languages ? { languages } : {}), ...(impersonation ? { impersonation } : {}) };
+  const frame = { ...around, ...(languages ? { languages } : {}), ...(impersonation ? { impersonation } : {}), ...present({ tooLong }) };
   const { [HSTS]: transport, ...headers } = pageHeaders(host.service.issuer, pagePolicy(view as PageView, frame));
   ctx.set(headers);
   // Windows of other sites get no handle of a user's own page. Pages of a sign-in or sign-out are sent without the header, because they may be in a pop-
@@ -65,6 +68,12 @@ export async function show<Name extends PageName>(
   if (transport !== undefined && !ctx.response.get(HSTS)) ctx.set(HSTS, transport);
   ctx.type = 'html';
   ctx.body = renderPage(view, frame);
+}
+
+/** Returns the view without the problems of another refusal, for a page that is shown again because a field is too long. */
+function withoutProblems<Name extends PageName>(view: PageView<Name>): PageView<Name> {
+  const { problem: _, problems: __, ...rest } = view as PageView<'create'>;
+  return rest as unknown as PageView<Name>;
 }
 
 /** Returns the language of a page. The language of the person precedes the browser's languages on the person's own pages. */

@@ -211,6 +211,8 @@ export interface PageFrame {
   }[];
   /** Impersonator and impersonated user of this browser. `endAt` links to the page that ends the impersonation. */
   readonly impersonation?: { readonly actor: string; readonly user: string; readonly endAt?: string };
+  /** Field because of which the page is shown again, and what the user typed into the fields of the form. */
+  readonly tooLong?: { readonly name: string; readonly longest: number; readonly typed: (name: string) => string | undefined };
   /** Links to the page in other languages. */
   readonly languages?: LanguageMenu;
 }

@@ -87,6 +87,11 @@ export interface PostForm<Opened> {
   again(ctx: Context, opened: NoInfer<Opened>): Awaitable<void>;
   /** Evaluates the form, whose fields `formField` returns. */
   take(ctx: Context, opened: NoInfer<Opened>): Awaitable<void>;
+  /**
+   * Shows the form again because a field is too long. The page repeats what the user typed, except passwords, and states the maximum at the field, with status
+   * 400. @default `again`, without its problem
+   */
+  refill?(ctx: Context, opened: NoInfer<Opened>): Awaitable<void>;
   /** Whether the form works while somebody impersonates a user in this browser. @default false: a page says so, with status 403 */
   readonly whileImpersonating?: boolean;
 }

@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import { recordsOfBrowsers } from '../contract/browser-records.js';
 import type { ExtensionContext } from '../contract/extension-context.js';
 import type { LinkPages, PostForm } from '../contract/routes.js';
-import { form, formField } from './requests/form.js';
+import { form, takeOrRefill, tokenIn } from './requests/form.js';
 import { redirectByGet } from './requests/posted-form.js';
 
 type FormContext = Pick<ExtensionContext, 'http' | 'impersonation' | 'records' | 'service'>;
@@ -19,8 +19,12 @@ export function addFormRoute<Opened>(
   const evaluate = async (ctx: Context): Promise<void> => {
     const opened = await page.open(ctx);
     if (opened === undefined) return;
-    const isOurs = csrf.check(ctx, page.subject(opened), formField(ctx, 'csrf'));
-    await (isOurs ? page.take(ctx, opened) : page.again(ctx, opened));
+    if (!csrf.check(ctx, page.subject(opened), tokenIn(ctx))) return page.again(ctx, opened);
+    await takeOrRefill(
+      ctx,
+      async () => page.take(ctx, opened),
+      async () => (page.refill ? page.refill(ctx, opened) : page.again(ctx, opened)),
+    );
   };
   if (page.whileImpersonating) router.post(path, form, evaluate);
   else router.post(path, inPerson, form, evaluate);
@@ -69,6 +73,7 @@ export function addLinkRoutes<Opened>(router: Router, context: FormContext, page
     },
     subject: (opened) => pages.subject(opened),
     again: (ctx, opened) => pages.again(ctx, opened),
+    refill: (ctx, opened) => show(ctx, opened),
     take,
   });
 }

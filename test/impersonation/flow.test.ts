@@ -86,7 +86,7 @@ describe('issue 15: how it begins', () => {
     const { agent, page } = await support.chooser();
     const found = async (query: string) => textOf(await agent.submit(page, { step: 'who', query }));
     for (const query of ['carol', 'CAROL@acme.test', 'Carol Cl']) expect(await found(query)).toContain('Carol Clark');
-    for (const query of ['bob', 'bob@globex.test', 'admin@acme.test', 'second@acme.test', 'otto', 'no such person', 'x'.repeat(2000)])
+    for (const query of ['bob', 'bob@globex.test', 'admin@acme.test', 'second@acme.test', 'otto', 'no such person', 'x'.repeat(200)])
       expect(await found(query)).toContain('Nobody was found');
   });
 

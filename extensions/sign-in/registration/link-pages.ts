@@ -8,10 +8,10 @@ import {
   type Directory,
   type ExtensionContext,
   type ExtensionRouter,
-  formField,
   hashingQueuesOf,
   IdpError,
   type InternalClients,
+  passwordField,
   type RegistrationInput,
   recordsOfBrowsers,
   redirectByGet,
@@ -276,7 +276,7 @@ async function createAccount(ctx: Context, opened: Opened, parts: LinkParts): Pr
 async function chosenElsewhere(ctx: Context, opened: Opened, { context: { directory }, show }: LinkParts): Promise<Chosen | undefined> {
   const { tid, prepared, invited } = opened;
   const { registration } = directory.forTenant(tid);
-  const chosen = { ...typedNames(ctx), password: formField(ctx, 'password') };
+  const chosen = { ...typedNames(ctx), password: passwordField(ctx, 'password') };
   const wrong = await registration.problems({ ...chosen, email: prepared.email }, { hidesTaken: true });
   if (wrong.length === 0) return chosen;
   const { passwordLength = 0 } = (await registration.rules(throughOf(invited))) ?? {};

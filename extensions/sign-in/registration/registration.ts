@@ -5,11 +5,11 @@ import {
   afterAnswer,
   chosenLanguage,
   type ExtensionContext,
-  formField,
   hashingQueuesOf,
   IdpError,
   type Interaction,
   minutesUntil,
+  passwordField,
   present,
   type RegistrationInput,
   recordsOfBrowsers,
@@ -73,6 +73,11 @@ export class RegistrationStep {
     const { url } = this.#steps;
     if (interaction.prompt === 'create') return url(interaction);
     return (await this.#registrationOf(interaction)?.rules(throughOf(interaction.registration))) && url(interaction, '/create');
+  }
+
+  /** Shows the form again because a field is too long. */
+  async refill(ctx: Context, interaction: Interaction): Promise<void> {
+    if (!(await this.show(ctx, interaction))) redirectByGet(ctx, this.#steps.url(interaction));
   }
 
   /** Evaluates the form: creates the account and signs it in, or mails a registration link first. */
@@ -181,5 +186,5 @@ const inputOf = (ctx: Context): RegistrationInput => ({
   givenName: typedField(ctx, 'givenName', 'personName'),
   familyName: typedField(ctx, 'familyName', 'personName'),
   email: typedField(ctx, 'email', 'address'),
-  password: formField(ctx, 'password'),
+  password: passwordField(ctx, 'password'),
 });

@@ -21,6 +21,7 @@ const SEARCHED_FROM = 8;
 const SEARCHED_TO = 400;
 /** Maximum characters of the value of a choice: an id, a time and a token. */
 const LONGEST_CHOICE = 128;
+const LONGEST_SEARCH = 100;
 
 export function createOrganisationStep({ directory, http: { csrf }, signIn: { interactions } }: ExtensionContext, { form }: Steps) {
   const { accounts, credentials } = directory;
@@ -83,8 +84,8 @@ export function createOrganisationStep({ directory, http: { csrf }, signIn: { in
         .split(',')
         .slice(0, SEARCHED_TO);
       const all = (await Promise.all(values.map((value) => chosen(ctx, interaction, value)))).filter((each) => each !== undefined);
-      const search = typedField(ctx, 'search', 'line').slice(0, 100);
-      return all.length === 0 ? undefined : viewOf(ctx, interaction, all, formField(ctx, 'identifier').trim().slice(0, 320), search);
+      const search = typedField(ctx, 'search', 'line', LONGEST_SEARCH);
+      return all.length === 0 ? undefined : viewOf(ctx, interaction, all, formField(ctx, 'identifier').trim(), search);
     },
   };
 }

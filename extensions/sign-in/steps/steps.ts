@@ -68,8 +68,11 @@ export function createSteps(context: ExtensionContext) {
       redirectByGet(ctx, target ?? `${url(interaction)}?restart=yes`);
     },
 
-    /** Returns the route of a step's form. A step also works during an impersonation, so that an impersonator can sign in to the application. */
-    posted: (take: PostForm<Interaction>['take']): PostForm<Interaction> => ({
+    /**
+     * Returns the route of a step's form. A step also works during an impersonation, so that an impersonator can sign in to the application.
+     * @param refill shows the form again. Only a form into which users type needs it.
+     */
+    posted: (take: PostForm<Interaction>['take'], refill?: PostForm<Interaction>['take']): PostForm<Interaction> => ({
       whileImpersonating: true,
       open: (ctx) => interactions.load(ctx),
       subject: ({ uid }) => uid,
@@ -79,6 +82,7 @@ export function createSteps(context: ExtensionContext) {
         await show(ctx, context, { page: 'error', code: 'invalid_request', restart: url(interaction) }, await surroundings(interaction));
       },
       take,
+      ...present({ refill }),
     }),
   };
 }

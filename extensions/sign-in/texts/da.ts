@@ -20,6 +20,7 @@ export const da: Texts = {
   'identifier.outside':
     'Du er logget ind som {userName} og har ikke adgang til {tenant}. Brug en anden konto, eller spørg administratoren hos {tenant}.',
   'identifier.submit': 'Fortsæt',
+  'field.tooLong': 'Skriv højst {characters} tegn.',
   'identifier.missing': 'Indtast din e-mail eller dit brugernavn.',
   'password.label': 'Adgangskode',
   'password.reveal': 'Vis tegnene',

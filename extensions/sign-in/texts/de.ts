@@ -20,6 +20,7 @@ export const de: Texts = {
   'identifier.outside':
     'Sie sind als {userName} angemeldet und haben keinen Zugriff auf {tenant}. Verwenden Sie ein anderes Konto oder fragen Sie die Administration von {tenant}.',
   'identifier.submit': 'Weiter',
+  'field.tooLong': 'Geben Sie höchstens {characters} Zeichen ein.',
   'identifier.missing': 'Geben Sie Ihre E-Mail-Adresse oder Ihren Benutzernamen ein.',
   'password.label': 'Passwort',
   'password.reveal': 'Zeichen anzeigen',

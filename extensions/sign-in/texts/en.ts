@@ -19,6 +19,7 @@ export const en = {
   'identifier.outside':
     'You are signed in as {userName} and don’t have access to {tenant}. Use another account, or ask {tenant}’s administrator.',
   'identifier.submit': 'Continue',
+  'field.tooLong': 'Enter at most {characters} characters.',
   'identifier.missing': 'Enter your e-mail or user name.',
   'password.label': 'Password',
   'password.reveal': 'Show the characters',

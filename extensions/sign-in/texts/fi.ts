@@ -20,6 +20,7 @@ export const fi: Texts = {
   'identifier.outside':
     'Olet kirjautunut käyttäjänä {userName}, jolla ei ole pääsyä organisaatioon {tenant}. Käytä toista tiliä tai kysy ylläpitäjältä: {tenant}.',
   'identifier.submit': 'Jatka',
+  'field.tooLong': 'Kirjoita enintään {characters} merkkiä.',
   'identifier.missing': 'Anna sähköpostiosoite tai käyttäjätunnus.',
   'password.label': 'Salasana',
   'password.reveal': 'Näytä merkit',

@@ -20,6 +20,7 @@ export const nb: Texts = {
   'identifier.outside':
     'Du er logget inn som {userName} og har ikke tilgang til {tenant}. Bruk en annen konto, eller spør administratoren hos {tenant}.',
   'identifier.submit': 'Fortsett',
+  'field.tooLong': 'Skriv høyst {characters} tegn.',
   'identifier.missing': 'Skriv inn e-posten eller brukernavnet ditt.',
   'password.label': 'Passord',
   'password.reveal': 'Vis tegnene',

@@ -20,6 +20,7 @@ export const sv: Texts = {
   'identifier.outside':
     'Du är inloggad som {userName} och har inte åtkomst till {tenant}. Använd ett annat konto eller fråga administratören hos {tenant}.',
   'identifier.submit': 'Fortsätt',
+  'field.tooLong': 'Ange högst {characters} tecken.',
   'identifier.missing': 'Ange din e-post eller ditt användarnamn.',
   'password.label': 'Lösenord',
   'password.reveal': 'Visa tecknen',

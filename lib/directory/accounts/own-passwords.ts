@@ -7,9 +7,9 @@
 import { IdpError } from '../../errors.js';
 import type { Attribution } from '../../events.js';
 import type { PersonWithUser, Voucher } from '../../store/records/records.js';
+import { normalised } from '../../text/passwords.js';
 import type { DirectoryContext } from '../context.js';
 import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
-import { normalised } from '../credentials/passwords.js';
 import { PASSWORD } from '../tenants/sign-in-policy.js';
 import { type Account, isUsable } from './accounts.js';
 import type { Credentials } from './credentials.js';

@@ -1,9 +1,9 @@
 /** Rules for new passwords. @see NIST SP 800-63B-4 §3.1.1.2 */
 import { IdpError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
+import { normalised, PASSWORD_LENGTH } from '../../text/passwords.js';
 import { withTimeLimit } from '../../times/time-limit.js';
 import { userNameKey } from '../identifiers.js';
-import { normalised, PASSWORD_LENGTH } from './passwords.js';
 
 /** Minimum characters of a new password. Nothing else is required, unless the options do. */
 export const PASSWORD_MINIMUM = 15;

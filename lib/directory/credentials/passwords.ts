@@ -6,13 +6,10 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { normalForm } from '../../text/normal-form.js';
+import { isTooLongPassword, normalised } from '../../text/passwords.js';
 import { createHashingQueue } from './hashing-queue.js';
 import { type PasswordAlgorithmName, passwordAlgorithms, requireAlgorithm } from './password-algorithms.js';
 import { formatPhc, parsePhc } from './phc.js';
-
-/** Maximum characters, after normalisation. */
-export const PASSWORD_LENGTH = 128;
 
 /** Hashes passwords: as many at the same time as there are processors. Further hashes wait in the queue. */
 export interface Passwords {
@@ -56,7 +53,7 @@ export function createPasswords({ algorithm = 'scrypt', scryptCost = 2 ** 14 }: 
   const verification = (phc: string | undefined, text: string) => async (): Promise<boolean> => {
     const parsed = phc === undefined ? undefined : parsePhc(phc);
     const algorithm = parsed && algorithms.get(parsed.algorithm);
-    const possible = parsed !== undefined && algorithm !== undefined && [...text].length <= PASSWORD_LENGTH;
+    const possible = parsed !== undefined && algorithm !== undefined && !isTooLongPassword(text);
     const [expected, compute] = possible ? [parsed, algorithm.compute] : [dummy, current.compute];
     const actual = await compute(possible ? text : '', expected, expected.hash.length);
     return timingSafeEqual(actual, expected.hash) && possible;
@@ -83,6 +80,3 @@ export function createPasswords({ algorithm = 'scrypt', scryptCost = 2 ** 14 }: 
     },
   };
 }
-
-/** @see NIST SP 800-63B-4 §3.1.1.2 */
-export const normalised = (password: string): string => normalForm(password, 'NFC');

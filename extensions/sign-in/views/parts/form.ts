@@ -58,8 +58,24 @@ const hintOf = (name: string, hint: string | undefined): Html | false =>
 const problemOf = (name: string, problem: string | undefined): Html | false =>
   problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`;
 
+/** Returns the text about a field that is too long; undefined for a page that is not shown for such a field. */
+export function tooLongText({ text, frame: { tooLong, locale } }: PageContext): string | undefined {
+  return tooLong && text('field.tooLong', { characters: new Intl.NumberFormat(locale).format(tooLong.longest) });
+}
+
+/** Returns a field as it is shown. A form with a field that is too long is shown again as the user filled it in, with the problem at the field. */
+function filledIn<Of extends CommonField & { readonly value?: string | undefined }>(of: Of, context: PageContext): Of {
+  const { tooLong } = context.frame;
+  if (!tooLong) return of;
+  const { name } = of;
+  const isTooLong = name === tooLong.name;
+  const value = tooLong.typed(name) ?? of.value;
+  return { ...of, ...(value !== undefined && { value }), problem: isTooLong ? tooLongText(context) : undefined, autofocus: isTooLong };
+}
+
 /** Returns a labelled input with its problem. The input of a user name comes before a password. Scripts add a button that shows the password. */
-export function field(of: Field, { text }: PageContext): Html {
+export function field(given: Field, context: PageContext): Html {
+  const of = filledIn(given, context);
   const { name, label, hint, type, autocomplete, problem, isOptional = false, autofocus, attributes } = of;
   const value = of.type === 'text' ? of.value : undefined;
   const input = html`<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${!isOptional && html` required`}${
@@ -68,7 +84,7 @@ export function field(of: Field, { text }: PageContext): Html {
   return html`${of.type === 'password' && 'value' in of.userName && userNameInput(of.userName)}<div class="field">
 <label for="${name}">${label}</label>
 ${hintOf(name, hint)}
-${type === 'password' ? html`<div class="secret">${input}${revealButton(name, text('password.reveal'))}</div>` : input}
+${type === 'password' ? html`<div class="secret">${input}${revealButton(name, context.text('password.reveal'))}</div>` : input}
 ${problemOf(name, problem)}
 </div>`;
 }
@@ -80,7 +96,8 @@ type Select = CommonField & {
 };
 
 /** Returns a labelled list from which the user selects one entry, with its problem. */
-export function selectField(of: Select): Html {
+export function selectField(given: Select, context: PageContext): Html {
+  const of = filledIn(given, context);
   const { name, label, hint, autocomplete, value: selected, options, problem, autofocus } = of;
   const entries = options.map(
     ({ value, title, lang }) =>

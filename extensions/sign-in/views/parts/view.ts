@@ -60,11 +60,17 @@ function renderField(part: FieldModel, { focused, all }: Place, context: PageCon
   }
   if (part.kind === 'select') {
     const { autocomplete = 'off', value, options } = part;
-    return selectField({ ...common, autocomplete, value, options });
+    return selectField({ ...common, autocomplete, value, options }, context);
   }
   const { kind = 'text', value, autocomplete = kind === 'code' ? 'one-time-code' : 'off' } = part;
   return field({ ...common, type: 'text', autocomplete, value, attributes: attributes[kind] }, context);
 }
+
+/** Returns whether a checkbox is ticked: as the user left it, if the form is shown again because a field is too long. */
+const isTicked = (
+  { name, isTicked: given = false }: Extract<PartModel, { readonly part: 'check' }>,
+  { frame: { tooLong } }: PageContext,
+): boolean => (tooLong ? tooLong.typed(name) === 'yes' : given);
 
 /** Returns the classes and the content of a button: of an entry with lines, or of a plain button. */
 const lookOf = ({ lines, look }: { readonly lines?: readonly string[]; readonly look?: string }): string =>
@@ -85,7 +91,7 @@ function renderPart(part: PartModel, place: Place, context: PageContext): Html {
     case 'link':
       return html`<a class="${part.look === undefined ? 'text-link centred' : lookOf(part)}" href="${part.href}">${part.text}</a>`;
     case 'check':
-      return html`<label class="check"><input type="checkbox" name="${part.name}" value="yes"${part.isTicked && html` checked`}><span>${part.label}</span></label>`;
+      return html`<label class="check"><input type="checkbox" name="${part.name}" value="yes"${isTicked(part, context) && html` checked`}><span>${part.label}</span></label>`;
     case 'entries':
       return html`<ul class="choices">${part.entries.map(
         ({ title, lines, isPerson, action }) =>

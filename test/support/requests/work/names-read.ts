@@ -14,7 +14,7 @@ const names = (...patterns: readonly RegExp[]): readonly string[] => [
 ];
 
 /** Fields of the forms of pages. */
-export const fieldNames: readonly string[] = [...names(/formField\(ctx, '([^']+)'/g), 'givenName', 'familyName'];
+export const fieldNames: readonly string[] = names(/(?:formField|passwordField|typedField)\(ctx, '([^']+)'/g);
 
 /** Parameters of URLs of pages. */
 export const pageParameters: readonly string[] = names(/query\.(\w+)/g);
