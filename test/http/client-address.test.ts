@@ -47,9 +47,12 @@ test.each([
 test.each([
   ['2001:db8:1:2::1', '2001:db8:1:2::/64'],
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-  ['2001:db8::1', '2001:db8:0:0::/64'],
-  ['2001:db8::', '2001:db8:0:0::/64'],
-  ['::1', '0:0:0:0::/64'],
+  ['2001:db8::1', '2001:db8::/64'],
+  ['2001:db8::', '2001:db8::/64'],
+  ['2001:db8:0:1::7', '2001:db8:0:1::/64'],
+  ['2001:0DB8:0:0:1::', '2001:db8::/64'],
+  ['::1', '::/64'],
+  ['::ffff:203.0.113.7', '203.0.113.7'],
   ['1::2:3:4:5:6:7', '1:0:2:3::/64'],
   ['203.0.113.7', '203.0.113.7'],
   ['unknown', 'unknown'],
@@ -60,8 +63,9 @@ test.each([
 test.each([
   ['203.0.113.7', '203.0.113.0/24'],
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1::/48'],
-  ['2001:db8::1', '2001:db8:0::/48'],
-  ['::1', '0:0:0::/48'],
+  ['2001:db8::1', '2001:db8::/48'],
+  ['::1', '::/48'],
+  ['2001:0:1::1', '2001:0:1::/48'],
   ['unknown', undefined],
   ['', undefined],
   ['<b>203.0.113.7', undefined],
@@ -71,6 +75,16 @@ test.each([
   expect(shownAddress(address, 'none')).toBeUndefined();
   // What is stored is shown as the option says now.
   if (block !== undefined) for (const part of ['full', 'truncated'] as const) expect(shownAddress(block, part)).toBe(block);
+});
+
+test.each([
+  ['::ffff:203.0.113.7', '203.0.113.7', '203.0.113.0/24'],
+  ['::FFFF:CB00:7107', '203.0.113.7', '203.0.113.0/24'],
+  ['2001:0DB8:0:0:0:0:0:1', '2001:db8::1', '2001:db8::/48'],
+  ['fe80::1%eth0', 'fe80::1', 'fe80::/48'],
+  ['0:0:0::/48', '::/48', '::/48'],
+])('sessions.address: %s is shown in one form', (address, full, truncated) => {
+  expect([shownAddress(address, 'full'), shownAddress(address, 'truncated')]).toEqual([full, truncated]);
 });
 
 test('X-Forwarded-For is said once when no proxy is trusted, and not without it', () => {

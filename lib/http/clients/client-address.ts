@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
 import type { Logger } from '../../logger.js';
-import { ipv6Block } from '../../text/ip-address.js';
+import { ipv6Block, normalAddress } from '../../text/ip-address.js';
 
 /** The number of proxies in front of the service, or a function that returns the client's address. */
 export type TrustProxy = number | ((request: IncomingMessage) => string);
@@ -13,7 +12,7 @@ export type TrustProxy = number | ((request: IncomingMessage) => string);
 export function createAddressOf(trust: TrustProxy, logger: Pick<Logger, 'warn'>): (request: IncomingMessage) => string {
   let isForwardingTold = false;
   return (request) => {
-    if (typeof trust === 'function') return normalAddress(String(trust(request)));
+    if (typeof trust === 'function') return withoutPort(String(trust(request)));
     const own = request.socket.remoteAddress ?? '';
     const { 'x-forwarded-for': forwarded } = request.headers;
     if (trust === 0) {
@@ -24,32 +23,21 @@ export function createAddressOf(trust: TrustProxy, logger: Pick<Logger, 'warn'>)
           'requests have X-Forwarded-For, which the service ignores because trustProxy is off, so all users behind a proxy share the rate limits of the proxy',
         );
       }
-      return normalAddress(own);
+      return withoutPort(own);
     }
     const hops = [forwarded ?? []]
       .flat()
       .join(',')
       .split(',')
       .flatMap((hop) => hop.trim() || []);
-    return normalAddress(hops[Math.max(0, hops.length - trust)] ?? own);
+    return withoutPort(hops[Math.max(0, hops.length - trust)] ?? own);
   };
 }
 
-/** An IPv4 address mapped into IPv6, in the forms of Node and of URL parsers. @see RFC 4291 §2.5.5.2 */
-const mapped = /^::ffff:(?:(\d+\.\d+\.\d+\.\d+)|([\da-f]{1,4}):([\da-f]{1,4}))$/;
-
-/** Returns an address in one form: without port, brackets and zone, and IPv4 unmapped. Other text stays unchanged. */
-function normalAddress(text: string): string {
+/** Returns an address in one form, without port and brackets. Other text stays unchanged. */
+function withoutPort(text: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/.exec(text) ?? [];
-  const [address = ''] = (bracketed ?? plain ?? text).split('%', 1);
-  if (isIP(address) !== 6) return isIP(address) === 4 ? address : text;
-  // The parser writes each IPv6 address in exactly one form. @see RFC 5952
-  const normal = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [, dotted, high, low] = mapped.exec(normal) ?? [];
-  if (dotted !== undefined) return dotted;
-  if (high === undefined || low === undefined) return normal;
-  const bytes = [high, low].flatMap((half) => [Number.parseInt(half, 16) >> 8, Number.parseInt(half, 16) & 255]);
-  return bytes.join('.');
+  return normalAddress(bracketed ?? plain ?? text) ?? text;
 }
 
 /**
@@ -63,7 +51,7 @@ function normalAddress(text: string): string {
  * console.log(addressBlock('2001:db8:0:1::7')); // 2001:db8:0:1::/64
  * ```
  */
-export const addressBlock = (address: string): string => (isIP(address) === 6 ? ipv6Block(address, 4) : address);
+export const addressBlock = (address: string): string => ipv6Block(address, 4);
 
 /**
  * Returns the names of the queues in which password hashing waits: the address and the user name of the request. One address or user name cannot delay all
