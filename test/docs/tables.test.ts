@@ -5,6 +5,7 @@ import ts from 'typescript';
 import { rows } from '../../bench/requests/rows.js';
 import { standardClaims } from '../../extensions/claims/index.js';
 import { standardExtensions } from '../../extensions/index.js';
+import { saml } from '../../extensions/saml/index.js';
 import { createClaimResolver } from '../../lib/claims/resolver.js';
 import { type AttemptLimitName, attemptLimitRules, attemptLimits } from '../../lib/contract/attempt-limits.js';
 import { seedSchema } from '../../lib/directory/seed/schema.js';
@@ -14,6 +15,7 @@ import * as extensionDoor from '../../lib/extension-door.js';
 import { routes } from '../../lib/oidc/configuration.js';
 import { defaults } from '../../lib/options/defaults.js';
 import { featureStandings } from '../../lib/options/features.js';
+import { collectionNames } from '../../lib/service/extension-data.js';
 import { parse } from '../architecture/imports.js';
 import { declaredOptions } from '../options/declared-options.js';
 import { useIdp } from '../support/service/use-idp.js';
@@ -29,6 +31,7 @@ const errorsPage = pageAt('docs/reference/errors.md');
 const specificationPage = pageAt('docs/reference/specification.md');
 const functionsPage = pageAt('docs/reference/extension-functions.md');
 const claimsPage = pageAt('docs/claims.md');
+const storesPage = pageAt('docs/stores.md');
 const architecture = pageAt('docs/architecture.md');
 
 describe('the tables of the documentation', () => {
@@ -163,6 +166,11 @@ describe('the tables of the documentation', () => {
   test('each event is raised by the mechanism, or declared by one extension of the service', () => {
     const declared = [...eventNames, ...standardExtensions().flatMap(({ events = [] }) => events)];
     expect(declared.toSorted()).toEqual(membersOf('lib/events.ts', 'EventMap').map(nameOf).toSorted());
+  });
+
+  test('collections of the directory are those that the service and its extensions declare', () => {
+    const named = storesPage.table('What is kept where', 'Directory').flatMap(([, names = '']) => names.match(/[\w.-]+/g) ?? []);
+    expect(named.toSorted()).toEqual(collectionNames([...standardExtensions(), saml()]).toSorted());
   });
 
   test('functions for extensions are those that the door exports', () => {
