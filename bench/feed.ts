@@ -4,7 +4,7 @@ import { type Caches, createCaches } from '../lib/store/caches/cache.js';
 import type { DirectoryStore } from '../lib/store/directory-store.js';
 import { createCheckedDirectory } from '../lib/store/records/checked-directory.js';
 import { withCollections } from '../test/store/with-collections.js';
-import { freePort } from '../test/support/service/example.js';
+import { freePort } from '../test/support/service/free-port.js';
 import { databaseUrl, dropDatabase } from '../test/support/stores/places.js';
 import { fixed, formatTable } from './results/comparison.js';
 import { quantile } from './results/statistics.js';

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { freePort } from '../test/support/service/example.js';
+import { freePort } from '../test/support/service/free-port.js';
 import { databaseUrl, dropDatabase } from '../test/support/stores/places.js';
 import { rows } from './requests/rows.js';
 import { interleave, type Slices } from './results/interleave.js';

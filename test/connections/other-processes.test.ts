@@ -9,7 +9,7 @@ import { byHand, startProgram } from '../servers/outside-programs.js';
 import { administer, adminSeed, adminToken, tenantIds } from '../support/administration/admin.js';
 import { Agent, type Answer, authorizeUrl, createPkce, titleOf } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
-import { freePort } from '../support/service/example.js';
+import { freePort } from '../support/service/free-port.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { type ProviderProcess, startProviderProcess } from '../support/sign-in/provider-process.js';
 import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/sign-in/upstream-provider.js';

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import typescript from 'typescript';
 import { needsPackages } from '../relying-parties/applications.js';
-import { freePort } from '../support/service/example.js';
+import { freePort } from '../support/service/free-port.js';
 import { until } from '../support/time/until.js';
 import { type Example, examples } from './examples.js';
 import { pageAt, pages } from './pages.js';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type InstalledPackage, installPackage } from '../package/installed-package.js';
 import { startProgram } from '../servers/outside-programs.js';
 import { Agent, type Answer, titleOf } from '../support/client/agent.js';
-import { freePort } from '../support/service/example.js';
+import { freePort } from '../support/service/free-port.js';
 import { pageAt } from './pages.js';
 
 const page = pageAt('docs/quick-start.md');

@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/client/agent.js';
-import { freePort, type RunningDemo, type RunningExample, runExample, startDemo, startExample } from '../support/service/example.js';
+import { type RunningDemo, type RunningExample, runExample, startDemo, startExample } from '../support/service/example.js';
+import { freePort } from '../support/service/free-port.js';
 import { LIMIT_MS } from '../support/time/in-time.js';
 
 // Each start is a process of its own.

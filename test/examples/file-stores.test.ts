@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/client/agent.js';
-import { freePort, type RunningExample, runExample, startExample } from '../support/service/example.js';
+import { type RunningExample, runExample, startExample } from '../support/service/example.js';
+import { freePort } from '../support/service/free-port.js';
 import { withSqlite } from '../support/stores/sqlite.js';
 import { until } from '../support/time/until.js';
 

@@ -4,9 +4,10 @@ import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { Agent, authorizeUrl, createPkce, obtainTokens } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
 import { refresh } from '../support/client/steps.js';
+import { freePort } from '../support/service/free-port.js';
 import { codeOf, copied } from '../support/sign-in/factors.js';
 import { operatorSeed, permission } from '../support/sign-in/impersonating.js';
-import { freePort, type ImpersonationNode, optionsOfNodes, startImpersonationNode } from '../support/sign-in/impersonation-node.js';
+import { type ImpersonationNode, optionsOfNodes, startImpersonationNode } from '../support/sign-in/impersonation-node.js';
 import { withDurable } from '../support/stores/durable.js';
 import { until } from '../support/time/until.js';
 

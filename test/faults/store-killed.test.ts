@@ -10,7 +10,7 @@ import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { withServer } from '../servers/when.js';
 import { authorizeUrl, createPkce } from '../support/client/agent.js';
 import { isActive, refresh, responseOf } from '../support/client/steps.js';
-import { freePort } from '../support/service/example.js';
+import { freePort } from '../support/service/free-port.js';
 import { startIdp } from '../support/service/idp.js';
 import { testTogether } from '../support/service/test-together.js';
 import { connect } from '../support/stores/places.js';

@@ -1,10 +1,11 @@
 /** In development, `listen` answers `/` for whoever has just started the service. */
 
-import { type AddressInfo, createServer as createProbe, type Server } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type Extension, type IdentityProvider } from 'tenant-idp';
 import { Agent } from '../support/client/agent.js';
 import { isSignInPage } from '../support/client/authorization-response.js';
+import { freePort } from '../support/service/free-port.js';
 import { inProduction, lastingOptions } from '../support/service/idp.js';
 import { testKeys } from '../support/service/keys.js';
 
@@ -31,11 +32,7 @@ const seed = {
 const listen = async (options: { extensions?: Extension[]; path?: string } = {}) => {
   const { path = '', ...more } = options;
   // The port is known first: the issuer has it.
-  const probe = await new Promise<Server>((resolve) => {
-    const server = createProbe().listen(0, '127.0.0.1', () => resolve(server));
-  });
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
+  const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   idp = await createIdentityProvider({ issuer: origin + path, seed, keys: { signing: testKeys }, logger: silent, ...more });
   await idp.listen(port, '127.0.0.1');

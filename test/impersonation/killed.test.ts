@@ -1,8 +1,9 @@
 /** Issue 15, threat H3: a node is killed with `kill -9` between the event of an impersonation and its tokens. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
+import { freePort } from '../support/service/free-port.js';
 import { impersonatingAt, operatorSeed, permission } from '../support/sign-in/impersonating.js';
-import { freePort, type ImpersonationNode, optionsOfNodes, startImpersonationNode } from '../support/sign-in/impersonation-node.js';
+import { type ImpersonationNode, optionsOfNodes, startImpersonationNode } from '../support/sign-in/impersonation-node.js';
 import { withDurable } from '../support/stores/durable.js';
 import { until } from '../support/time/until.js';
 

@@ -9,7 +9,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { badgeGrant, readBadge } from '../../examples/custom-extension/badges.js';
 import { Agent, type Answer, authorizeUrl, basic, createPkce, formOf, type Json, postForm, signIn } from '../support/client/agent.js';
-import { freePort } from '../support/service/example.js';
+import { freePort } from '../support/service/free-port.js';
 import { startTinyUpstream, type TinyUpstream } from '../support/sign-in/tiny-upstream.js';
 import { epochSeconds } from '../support/time/epoch-seconds.js';
 import { until } from '../support/time/until.js';

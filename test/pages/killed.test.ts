@@ -3,8 +3,9 @@ import { afterAll, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { Agent, createPkce, formOf, titleOf } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
+import { freePort } from '../support/service/free-port.js';
 import { operatorSeed, permission } from '../support/sign-in/impersonating.js';
-import { freePort, optionsOfNodes, startImpersonationNode } from '../support/sign-in/impersonation-node.js';
+import { optionsOfNodes, startImpersonationNode } from '../support/sign-in/impersonation-node.js';
 import { passwordPage } from '../support/sign-in/passwords.js';
 import { withDurable } from '../support/stores/durable.js';
 

@@ -12,7 +12,7 @@ import { describeInBrowser, launchWithCookies } from '../support/browser/chromiu
 import { testTls } from '../support/browser/tls.js';
 import { Agent } from '../support/client/agent.js';
 import { journeySeed } from '../support/client/journey.js';
-import { freePort } from '../support/service/example.js';
+import { freePort } from '../support/service/free-port.js';
 import { startIdp } from '../support/service/idp.js';
 import { until } from '../support/time/until.js';
 import { applicationNamed, blocksOf, clientSettings, page } from './applications.js';

@@ -11,7 +11,7 @@ import { signIn } from 'tenant-idp/testing';
 import { pageAt } from '../docs/pages.js';
 import { byHand, startProgram } from '../servers/outside-programs.js';
 import { basic, postForm } from '../support/client/agent.js';
-import { freePort } from '../support/service/example.js';
+import { freePort } from '../support/service/free-port.js';
 import { testKeys } from '../support/service/keys.js';
 import { redirectUri, testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';

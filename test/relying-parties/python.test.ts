@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect } from '@jest/globals';
 import { byHand, startProgram } from '../servers/outside-programs.js';
-import { freePort } from '../support/service/example.js';
+import { freePort } from '../support/service/free-port.js';
 import { until } from '../support/time/until.js';
 import { applicationNamed, page } from './applications.js';
 import { type Place, signOutAfterQuestion, trySignIn, type Way } from './sign-in.js';

@@ -10,7 +10,7 @@ import { startProgram } from '../servers/outside-programs.js';
 import { testTls } from '../support/browser/tls.js';
 import { Agent, type Answer } from '../support/client/agent.js';
 import { journeySeed } from '../support/client/journey.js';
-import { freePort } from '../support/service/example.js';
+import { freePort } from '../support/service/free-port.js';
 import { startIdp, type TestIdp } from '../support/service/idp.js';
 import { until } from '../support/time/until.js';
 import { applicationNamed, blocksOf, clientSettings, isSent, page } from './applications.js';

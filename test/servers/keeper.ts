@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { freePort } from '../support/service/example.js';
+import { freePort } from '../support/service/free-port.js';
 import { PostgresServer } from '../support/stores/postgres-server.js';
 import { RedisCluster } from '../support/stores/redis-cluster.js';
 import { RedisServer } from '../support/stores/redis-server.js';

@@ -5,7 +5,7 @@ import { redisArtifacts, redisClusterOptions, redisOptions } from 'tenant-idp/ad
 import type { ConfigError, IdpError } from '../../../lib/errors.js';
 import { hashedKey } from '../../../lib/store/artifact-key.js';
 import { withServer } from '../../servers/when.js';
-import { freePort } from '../../support/service/example.js';
+import { freePort } from '../../support/service/free-port.js';
 import { redisClient } from '../../support/stores/redis-clients.js';
 import { RedisProxy } from '../../support/stores/redis-proxy.js';
 import { RedisServer } from '../../support/stores/redis-server.js';

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import type { ArtifactKind, Extension, ExtensionContext } from 'tenant-idp/extension';
 import { withServer } from '../../servers/when.js';
-import { freePort } from '../../support/service/example.js';
+import { freePort } from '../../support/service/free-port.js';
 import { startIdp } from '../../support/service/idp.js';
 import { ownPrefix, redisClient } from '../../support/stores/redis-clients.js';
 import { RedisServer } from '../../support/stores/redis-server.js';

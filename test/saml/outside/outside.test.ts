@@ -11,7 +11,7 @@ import { testKeyOf } from '../../support/saml/keys/test-keys.js';
 import { asAdministrator } from '../../support/saml/service/administration.js';
 import { alice, type SamlInUse, useSamlService } from '../../support/saml/service/use-saml-service.js';
 import { travelWithCookies } from '../../support/saml/service-providers/travel.js';
-import { freePort } from '../../support/service/example.js';
+import { freePort } from '../../support/service/free-port.js';
 
 const started: ChildProcess[] = [];
 const folders: string[] = [];

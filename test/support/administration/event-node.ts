@@ -1,9 +1,8 @@
 /** A node that makes persons or raises events of a user, hears of them, and is killed on the way. Started by `faults/events-killed.test.ts`; ends when that process does. */
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { createIdentityProvider, type DirectoryStore, type IdpEvent } from 'tenant-idp';
 import type { Extension } from 'tenant-idp/extension';
 import { withCollections } from '../../store/with-collections.js';
+import { freePort } from '../service/free-port.js';
 import { testKeys } from '../service/keys.js';
 import { type Place, storesAt } from '../stores/places.js';
 
@@ -120,11 +119,3 @@ process.on('message', async ({ create }: ToEventNode) => {
   for (let made = 1; made < create; made += 1) await persons.create(one);
 });
 await tell({ ready: true, issuer });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port: free } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return free;
-}

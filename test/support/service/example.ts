@@ -1,9 +1,9 @@
 /** Examples as their users run them: processes of their own, told their ports by the environment. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { resolve } from 'node:path';
 import { MARK } from '../../servers/reaper.js';
+import { freePort } from './free-port.js';
 
 export interface RunningExample {
   readonly stdout: string;
@@ -14,25 +14,6 @@ export interface RunningExample {
 
 /** Warning of oidc-provider on Node 20. */
 export const runtimeWarning = /^oidc-provider WARNING: Unsupported runtime\..*\n/m;
-
-/** Below those that systems give to connections, each of which may take a port that was free a moment ago. */
-const PORTS = { from: 20_000, count: 12_000 };
-let lastPort = process.pid * 997;
-
-/** A port that nobody has, and that only those take who name it. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    lastPort += 1;
-    const port = PORTS.from + (lastPort % PORTS.count);
-    const server = createServer().listen(port);
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    server.close();
-    if (isFree) return port;
-  }
-}
 
 /**
  * @param name a folder of `examples`, for its `main`, or one of its programs: `production/make-env`.

@@ -1,8 +1,6 @@
 /** A node on which somebody acts as somebody else, or sets a factor up, and that is killed on the way. Started by {@link startImpersonationNode}; ends when that process does. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type ArtifactStore, createIdentityProvider, type DirectoryStore } from 'tenant-idp';
 import { withCollections } from '../../store/with-collections.js';
 import { testKeys } from '../service/keys.js';
@@ -26,15 +24,6 @@ export const optionsOfNodes = ({ port, permission }: Pick<Settings, 'port' | 'pe
   passwords: cheapPasswords,
   logger: { debug() {}, info() {}, warn() {}, error() {} },
 });
-
-/** A port of this machine that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 export interface ImpersonationNode {
   /** Kills the node after this many writes: of impersonations and of sign-ins, or new rows of one collection alone. */

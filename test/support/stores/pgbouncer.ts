@@ -5,7 +5,7 @@ import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MARK } from '../../servers/reaper.js';
-import { freePort } from '../service/example.js';
+import { freePort } from '../service/free-port.js';
 import { until } from '../time/until.js';
 import { statement } from './places.js';
 import { account, bound } from './postgres-server.js';

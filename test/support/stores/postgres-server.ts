@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { findProgram } from '../../servers/programs.js';
 import { MARK, processesIn } from '../../servers/reaper.js';
-import { freePort } from '../service/example.js';
+import { freePort } from '../service/free-port.js';
 import { LIMIT_MS } from '../time/in-time.js';
 
 /** Settings of `postgresql.conf` by name. */

@@ -1,7 +1,7 @@
 /** A Redis Cluster of a test's own, of primaries alone. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { freePort } from '../service/example.js';
+import { freePort } from '../service/free-port.js';
 import { LIMIT_MS } from '../time/in-time.js';
 import { RedisServer } from './redis-server.js';
 

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../service/example.js';
+import { freePort } from '../service/free-port.js';
 import { LIMIT_MS } from '../time/in-time.js';
 
 export interface RedisServerOptions {

@@ -1,5 +1,6 @@
 /** A network between this process and a server that tests can make fail. */
 import { createServer, connect as open, type Socket } from 'node:net';
+import { freePort } from '../service/free-port.js';
 
 /** Held bytes: all, or only those of the server, which then does its work without being heard. */
 type Held = 'both' | 'answers';
@@ -62,10 +63,8 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
     if (listener.listening) await stopListening();
   };
 
-  await listen(0);
-  const address = listener.address();
-  if (address === null || typeof address === 'string') throw new TypeError('A TCP server has a port.');
-  const { port } = address;
+  const port = await freePort();
+  await listen(port);
   return {
     port,
     async pass() {

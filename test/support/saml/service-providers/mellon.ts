@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../service/example.js';
+import { freePort } from '../../service/free-port.js';
 import { until } from '../../time/until.js';
 import { testKeyOf } from '../keys/test-keys.js';
 
