@@ -60,13 +60,13 @@ export const applications: Section = {
       async take(ctx, here) {
         const name = formField(ctx, 'end');
         const one = (await applicationsOf(context, here)).find((each) => each.name === name);
-        if (one)
+        if (one && !one.isInternal)
           await context.sessions.endClient(
             { tid: here.account.tenant.id, userId: here.oid },
             one.clientId,
             attributionOf(here, context.http.requestId(ctx)),
           );
-        redirectByGet(ctx, one ? page.withNotice(ctx, here, url(path), one.scopes ? 'withdrawn' : 'signed-out') : url(path));
+        redirectByGet(ctx, one && !one.isInternal ? page.withNotice(ctx, here, url(path), one.scopes ? 'withdrawn' : 'signed-out') : url(path));
       },
     });
   },
@@ -85,6 +85,8 @@ interface Application {
   readonly clientId: string;
   /** Name of the application in paths and forms: a digest, because an id may have any characters. */
   readonly name: string;
+  /** True for an application that signs its users out itself. */
+  readonly isInternal?: true;
   /** Undefined for a client that was removed. */
   readonly client: Client | undefined;
   /** Time of the consent, or of the first sign-in without a consent. */
@@ -96,14 +98,21 @@ interface Application {
 }
 
 /** Returns the applications of the user, the latest first. */
-async function applicationsOf({ directory, sessions }: ExtensionContext, { oid, account }: BrowserSignIn): Promise<readonly Application[]> {
+async function applicationsOf(
+  { directory, sessions, pages }: ExtensionContext,
+  { oid, account }: BrowserSignIn,
+): Promise<readonly Application[]> {
   const [consents, signedIn] = await Promise.all([directory.consents.find(oid), sessions.clients({ tid: account.tenant.id, userId: oid })]);
   const consented = new Set(consents.map(({ clientId }) => clientId));
-  const all = [
+  const all: readonly Omit<Application, 'name' | 'client'>[] = [
     ...consents.map(({ clientId, createdAt, scopes, claims = [] }) => ({ clientId, since: createdAt, scopes, claims })),
-    ...signedIn.filter(({ clientId }) => !consented.has(clientId)).map(({ clientId, signedInAt }) => ({ clientId, since: signedInAt })),
+    ...signedIn
+      .filter(({ clientId }) => !consented.has(clientId))
+      .map(({ clientId, signedInAt, isInternal }) => ({ clientId, since: signedInAt, ...(isInternal && { isInternal }) })),
   ].sort((one, other) => other.since.getTime() - one.since.getTime());
-  return Promise.all(all.map(async (one) => ({ ...one, name: digestOf(one.clientId), client: await directory.clients.get(one.clientId) })));
+  const clientOf = ({ clientId, isInternal }: Pick<Application, 'clientId' | 'isInternal'>): Promise<Client | undefined> =>
+    isInternal ? pages.application(clientId) : directory.clients.get(clientId);
+  return Promise.all(all.map(async (one) => ({ ...one, name: digestOf(one.clientId), client: await clientOf(one) })));
 }
 
 const digestOf = (clientId: string): string => createHash('sha256').update(clientId).digest('base64url');
@@ -153,7 +162,7 @@ function createPages({ service, pages: { view, brandingOf, scopeDescriptions } }
     },
 
     async one(ctx: Context, here: BrowserSignIn, application: Application): Promise<void> {
-      const { name, scopes, claims = [] } = application;
+      const { scopes, claims = [] } = application;
       const words = await scopeDescriptions();
       const href = addressOf(application);
       const client = titleOf(application);
@@ -167,8 +176,7 @@ function createPages({ service, pages: { view, brandingOf, scopeDescriptions } }
           ...(scopes && scopes.length > 0 ? [scopesPart(scopes, words)] : []),
           ...claimParts(claims),
           ...(href === undefined ? [] : [{ part: 'link', text: { key: 'account.applications.about', values: { client } }, href } as const]),
-          { part: 'text', text: { key: scopes ? 'account.applications.ends' : 'account.applications.signsOut', values: { client } } },
-          { part: 'button', text: scopes ? 'account.applications.withdraw' : 'account.applications.signOut', name: 'end', value: name },
+          ...endParts(application),
           back,
         ],
       });
@@ -177,6 +185,17 @@ function createPages({ service, pages: { view, brandingOf, scopeDescriptions } }
 }
 
 type ScopeDescriptions = Awaited<ReturnType<ExtensionContext['pages']['scopeDescriptions']>>;
+
+/** Returns what ends the access. */
+function endParts(application: Application): readonly ViewPart[] {
+  const { name, scopes, isInternal } = application;
+  const values = { client: titleOf(application) };
+  if (isInternal) return [{ part: 'text', text: { key: 'account.applications.signOutThere', values } }];
+  return [
+    { part: 'text', text: { key: scopes ? 'account.applications.ends' : 'account.applications.signsOut', values } },
+    { part: 'button', text: scopes ? 'account.applications.withdraw' : 'account.applications.signOut', name: 'end', value: name },
+  ];
+}
 
 const scopesPart = (scopes: readonly string[], words: ScopeDescriptions): ViewPart => ({
   part: 'scopes',

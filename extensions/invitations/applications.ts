@@ -38,6 +38,7 @@ export function createApplications({
       return {
         name: client?.name ?? tenant.name,
         returnTo: `${own}/invitations/return`,
+        isPage: true,
         ...(styles && { styles }),
         ...(opened && personalTenant !== undefined && { registration, allowedTenants: [personalTenant] }),
         ...(eventMetadata && { eventMetadata }),

@@ -84,7 +84,7 @@ export function createOwnPage(
   path: string,
   needs: OwnPageNeeds = 'signIn',
 ): OwnPage {
-  const application = { name: new URL(service.issuer).host, returnTo: `${path}/return` };
+  const application = { name: new URL(service.issuer).host, returnTo: `${path}/return`, isPage: true };
   const isProven = async (here: BrowserSignIn): Promise<boolean> => needs !== 'credentialChange' || signIns.mayChange(here);
   /** Returns the request for a missing proof: a new sign-in if the credential no longer signs in to the account, else a second factor. */
   const proofAskedOf = async (here: BrowserSignIn): Promise<Partial<SignInAsk>> => {

@@ -71,6 +71,8 @@ export interface Protocol {
   problemsOf(client: Client): readonly InputProblem[];
   /** Returns the record of a client, or of an internal client. */
   client(id: string): Promise<Client | undefined>;
+  /** Returns the record as {@link client} does, except for a page of the service. */
+  application(id: string): Promise<Client | undefined>;
   /** Paths of the endpoints by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** Returns the discovery document or the key set by its path, if it can be sent without waiting. */
@@ -132,6 +134,10 @@ export function createProtocol(dependencies: ProtocolDependencies): Protocol {
     proofAlgorithms: () => proofAlgorithms(provider()),
     problemsOf: (client) => findSchemaProblems(provider(), client, parts),
     client: async (id) => clientOf(await findClient(id)),
+    async application(id) {
+      const record = clientOf(await findClient(id));
+      return parts.internalClients.applicationOf(record)?.isPage ? undefined : record;
+    },
     document: (path) => instances.current().documents.peek(path),
     withoutContext: plainDoor ? createWithoutContext(plainDoor, routes) : () => undefined,
     middleware: createMiddleware({ ...rooms, instances, plainDoor, plainAuthorization, repeatedForms }),

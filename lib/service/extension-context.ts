@@ -149,7 +149,7 @@ function pagesOf({ protocol, directory, claims, extensions, showPage, brandingOf
       await showPage(ctx, { page: 'continue', action, fields, ...present({ client }) });
     },
     brandingOf,
-    client: (id) => protocol.client(id),
+    application: (id) => protocol.application(id),
     texts: (locale) => texts[locale] ?? {},
     scopeDescriptions: () => describeScopes(directory, claims),
     additions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),

@@ -80,6 +80,7 @@ export const da: Record<keyof typeof en, string> = {
   'account.applications.withdraw': 'Træk adgangen tilbage',
   'account.applications.signsOut':
     'Når du logger ud der, bliver {client} logget ud af din konto på alle enheder. Du er stadig logget ind her, så {client} kan logge dig ind igen uden at spørge.',
+  'account.applications.signOutThere': 'Åbn {client}, og log ud der, hvis du vil logge ud.',
   'account.applications.signOut': 'Log ud der',
   'account.applications.withdrawn': 'Adgangen er trukket tilbage.',
   'account.applications.signedOutThere': 'Du er logget ud der.',

@@ -80,6 +80,7 @@ export const de: Record<keyof typeof en, string> = {
   'account.applications.withdraw': 'Zugriff widerrufen',
   'account.applications.signsOut':
     'Wenn Sie sich dort abmelden, wird {client} auf allen Geräten von Ihrem Konto abgemeldet. Hier bleiben Sie angemeldet. {client} kann Sie deshalb ohne Nachfrage wieder anmelden.',
+  'account.applications.signOutThere': 'Um sich abzumelden, öffnen Sie {client} und melden Sie sich dort ab.',
   'account.applications.signOut': 'Dort abmelden',
   'account.applications.withdrawn': 'Der Zugriff ist widerrufen.',
   'account.applications.signedOutThere': 'Sie sind dort abgemeldet.',

@@ -79,6 +79,7 @@ export const en = {
   'account.applications.withdraw': 'Withdraw access',
   'account.applications.signsOut':
     'When you sign out there, {client} is signed out of your account on all devices. You stay signed in here, so {client} can sign you in again without asking.',
+  'account.applications.signOutThere': 'To sign out, open {client} and sign out there.',
   'account.applications.signOut': 'Sign out there',
   'account.applications.withdrawn': 'The access is withdrawn.',
   'account.applications.signedOutThere': 'You are signed out there.',

@@ -79,6 +79,7 @@ export const fi: Record<keyof typeof en, string> = {
   'account.applications.withdraw': 'Peruuta pääsy',
   'account.applications.signsOut':
     'Kun kirjaudut ulos sieltä, {client} kirjataan ulos tililtäsi kaikilla laitteilla. Sinä pysyt täällä kirjautuneena, joten {client} voi kirjata sinut takaisin kysymättä.',
+  'account.applications.signOutThere': 'Jos haluat kirjautua ulos, avaa {client} ja kirjaudu ulos siellä.',
   'account.applications.signOut': 'Kirjaudu ulos sieltä',
   'account.applications.withdrawn': 'Pääsy on peruutettu.',
   'account.applications.signedOutThere': 'Sinut on kirjattu ulos sieltä.',

@@ -80,6 +80,7 @@ export const nb: Record<keyof typeof en, string> = {
   'account.applications.withdraw': 'Trekk tilbake tilgangen',
   'account.applications.signsOut':
     'Når du logger ut der, blir {client} logget ut av kontoen din på alle enheter. Du er fortsatt logget inn her, så {client} kan logge deg inn igjen uten å spørre.',
+  'account.applications.signOutThere': 'Åpne {client} og logg ut der hvis du vil logge ut.',
   'account.applications.signOut': 'Logg ut der',
   'account.applications.withdrawn': 'Tilgangen er trukket tilbake.',
   'account.applications.signedOutThere': 'Du er logget ut der.',

@@ -80,6 +80,7 @@ export const sv: Record<keyof typeof en, string> = {
   'account.applications.withdraw': 'Återkalla åtkomsten',
   'account.applications.signsOut':
     'När du loggar ut där loggas {client} ut från ditt konto på alla enheter. Du är fortfarande inloggad här, så {client} kan logga in dig igen utan att fråga.',
+  'account.applications.signOutThere': 'Öppna {client} och logga ut där om du vill logga ut.',
   'account.applications.signOut': 'Logga ut där',
   'account.applications.withdrawn': 'Åtkomsten är återkallad.',
   'account.applications.signedOutThere': 'Du är utloggad där.',

@@ -53,6 +53,7 @@ export function createApplications(
       return {
         name: client.name,
         returnTo: `${own}/connections/return`,
+        isPage: true,
         ...(allowedTenants && { allowedTenants }),
         ...(client.styles && { styles: client.styles }),
       };

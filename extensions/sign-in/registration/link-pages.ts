@@ -35,7 +35,7 @@ const APPLICATION = 'sign-in:registration';
 
 /** Returns the internal application for which the browser signs in with the new account. */
 export function registrationClient({ service: { own, issuer } }: ExtensionContext): InternalClients {
-  const application = { name: new URL(issuer).host, returnTo: `${own}/register/return` };
+  const application = { name: new URL(issuer).host, returnTo: `${own}/register/return`, isPage: true };
   return { find: (id) => (id === APPLICATION ? application : undefined) };
 }
 

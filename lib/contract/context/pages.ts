@@ -20,9 +20,10 @@ export interface ExtensionPages {
   /** Returns the look of a mail, or of a page without an interaction: the tenant, and the client if it is active. */
   brandingOf(tid: string, clientId?: string): Promise<Look>;
   /**
-   * Returns the record of an active client, or of an internal client of an extension, for its name and look. Undefined for an unknown or disabled client.
+   * Returns an application that users sign in to, for its name and look: an active client, or an internal client of an extension. Undefined for an unknown or
+   * disabled client, and for a page of the service itself.
    */
-  client(id: string): Promise<Client | undefined>;
+  application(id: string): Promise<Client | undefined>;
   /** Returns the texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** Returns scopes with the texts of the claim set or API resource that declares them. */

@@ -30,9 +30,14 @@ export interface UserSession {
   readonly clientIds: readonly string[];
 }
 
-/** A client that a user is signed in to: the client has a grant of the user, in a session or without one. */
+/** A client that a user is signed in to: the client has a grant of the user, in a session or without one. Pages of the service are no such clients. */
 export interface SignedInClient {
   readonly clientId: string;
+  /**
+   * True for an internal client of an extension, such as a SAML service provider. The service cannot sign the user out of it, because it has no tokens, and is
+   * not notified over the back channel.
+   */
+  readonly isInternal?: true;
   /** Time of the first of these sign-ins. */
   readonly signedInAt: Date;
 }
@@ -58,7 +63,8 @@ export interface Sessions {
   clients(user: UserRef): Promise<readonly SignedInClient[]>;
   /**
    * Ends all grants and tokens of one client for the user, in all sessions, and notifies the client over the back channel. Withdraws the consent of the user,
-   * if there is one. The sessions, and the grants of other clients, continue. Returns false if the client has neither a consent nor a grant.
+   * if there is one. The sessions, and the grants of other clients, continue. Returns false if the client has neither a consent nor a grant, and for an internal
+   * client of an extension.
    */
   endClient(user: UserRef, clientId: string, by?: Attribution): Promise<boolean>;
 }

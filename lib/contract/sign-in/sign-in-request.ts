@@ -14,6 +14,11 @@ export interface InternalClient {
   /** Ids of tenants whose users may sign in. @default all tenants */
   readonly allowedTenants?: readonly string[];
   readonly styles?: Branding;
+  /**
+   * True for a page of the service itself, such as a section of the account page. The account page names no such client among the applications of a user.
+   * `createOwnPage` sets it. @default false: an application of another protocol
+   */
+  readonly isPage?: boolean;
   /** `allow`: impersonated users may sign in too. @default 'refuse' */
   readonly impersonation?: 'allow' | 'refuse';
   /**

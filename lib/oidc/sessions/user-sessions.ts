@@ -74,24 +74,32 @@ export function createUserSessions(parts: OidcParts): Sessions {
 
     async endClient(user, clientId, by = {}) {
       const { consents } = directory.as(by);
-      if ((await clients(parts, user)).every((client) => client.clientId !== clientId)) return consents.withdraw(user.userId, clientId);
+      const isSignedIn = (await clients(parts, user)).some((client) => client.clientId === clientId && !client.isInternal);
+      if (!isSignedIn) return consents.withdraw(user.userId, clientId);
       await consents.endClient(user.userId, clientId);
       return true;
     },
   };
 }
 
-/** Internal clients are pages of the service itself, to which users sign in with each visit. */
 async function clients(parts: OidcParts, user: UserRef): Promise<readonly SignedInClient[]> {
   const account = await accountOf(parts, user);
   const { grants } = await recordsOf(parts, user.userId);
   const first = new Map<string, number>();
   for (const { grant } of grants) {
     const { clientId, login } = grant;
-    if (!login || parts.internalClients.owns(clientId) || isOver(account, login.authTime, login, login.session)) continue;
+    if (!login || isOver(account, login.authTime, login, login.session)) continue;
     first.set(clientId, Math.min(login.authTime, first.get(clientId) ?? login.authTime));
   }
-  return [...first].sort(([, one], [, other]) => one - other).map(([clientId, at]) => ({ clientId, signedInAt: new Date(at * 1000) }));
+  const all = [...first].sort(([, one], [, other]) => one - other);
+  return (await Promise.all(all.map(([clientId, at]) => signedInClient(parts, clientId, new Date(at * 1000))))).flat();
+}
+
+/** Returns the client in a list. The list is empty for a page of the service, and for an internal client that no longer exists. */
+async function signedInClient({ internalClients }: OidcParts, clientId: string, signedInAt: Date): Promise<readonly SignedInClient[]> {
+  if (!internalClients.owns(clientId)) return [{ clientId, signedInAt }];
+  const application = internalClients.applicationOf(await internalClients.find(clientId));
+  return application && !application.isPage ? [{ clientId, signedInAt, isInternal: true }] : [];
 }
 
 type EndedBy = NonNullable<Parameters<Sessions['end']>[2]>;
