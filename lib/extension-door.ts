@@ -111,7 +111,7 @@ export type {
   UnconfirmedUser,
 } from './directory/accounts/means.js';
 export type { GroupsOfTenant, Privileges } from './directory/accounts/privileges.js';
-export type { WaysIn, WaysSource } from './directory/accounts/ways-in.js';
+export { identityWay, type WaysIn, type WaysSource } from './directory/accounts/ways-in.js';
 export type { AttributeRules, OwnAttribute } from './directory/attributes.js';
 export { authorityOfClient, type ClientMeans, meansOfClient, scopesOfClient, type Vouched } from './directory/clients/client-vouchers.js';
 export type { Authority, Privilege, Vouching } from './directory/context.js';

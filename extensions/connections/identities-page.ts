@@ -15,6 +15,7 @@ import {
   formField,
   IdpError,
   type InternalClients,
+  identityWay,
   type OwnPage,
   RECENT_SIGN_IN_SECONDS,
   redirectByGet,
@@ -24,7 +25,7 @@ import {
 } from '../../lib/extension-door.js';
 import type { ConnectionLookup } from './lookup.js';
 import { type ConnectRequest, connectRequests } from './records.js';
-import { connectable, wayOf } from './ways.js';
+import { connectable } from './ways.js';
 
 export const identitiesPath = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/identities`;
 const pageOf = (context: ExtensionContext): OwnPage =>
@@ -87,7 +88,7 @@ export function identityRoutes(router: ExtensionRouter, context: ExtensionContex
       if (formField(ctx, 'connect') !== '') return connect(parts, ctx, here, formField(ctx, 'connect'));
       const wanted = formField(ctx, 'remove') || formField(ctx, 'removed');
       const identity = here.account.person.user.externalIdentities.find((one) => nameOf(one) === wanted);
-      if (!identity) return redirectByGet(ctx, parts.action);
+      if (!identity || !(await isRemovable(parts, here, identity))) return redirectByGet(ctx, parts.action);
       if (formField(ctx, 'removed') === '') return askForRemoval(parts, ctx, here, identity);
       await remove(parts, ctx, here, identity);
     },
@@ -109,6 +110,20 @@ const showPage = async (
 
 const titleOf = async ({ lookup }: Parts, { idp }: ExternalIdentity): Promise<Text> => ({ plain: (await lookup.get(idp))?.name ?? idp });
 
+/**
+ * Returns whether the user may remove the identity if it is not the last way: an identity of a connection, or of an active sign-in method of an extension.
+ * Otherwise the service does not know whether somebody signs in by the identity.
+ */
+async function isRemovable(
+  { context: { directory }, lookup }: Parts,
+  { account }: BrowserSignIn,
+  identity: ExternalIdentity,
+): Promise<boolean> {
+  if ((await lookup.get(identity.idp)) !== undefined) return true;
+  const { id } = identityWay(identity);
+  return (await directory.waysIn.of(account)).some((way) => way.id === id);
+}
+
 async function showList(parts: Parts, ctx: Context, here: BrowserSignIn, problem?: Problem): Promise<void> {
   const { context, lookup } = parts;
   const { account } = here;
@@ -120,7 +135,9 @@ async function showList(parts: Parts, ctx: Context, here: BrowserSignIn, problem
     externalIdentities.map(async (identity) => {
       const title = await titleOf(parts, identity);
       const line: Text = { plain: identity.subject };
-      if (isOnly(wayOf(identity))) return { title, lines: [line, 'connections.own.only'] };
+      if (isOnly(identityWay(identity))) return { title, lines: [line, 'connections.own.only'] };
+      if (!(await isRemovable(parts, here, identity)))
+        return { title, lines: [line, { key: 'connections.own.byTenant', values: { tenant: account.tenant.name } }] };
       return { title, lines: [line], action: { text: 'connections.own.remove', about: title, name: 'remove', value: nameOf(identity) } };
     }),
   );
@@ -191,7 +208,7 @@ async function remove(parts: Parts, ctx: Context, here: BrowserSignIn, identity:
   const { directory, service } = parts.context;
   const { oid, amr, idp, used, account: before } = here;
   const { users } = directory.as(attributionOf(here)).forTenant(before.tenant.id);
-  const isRemoved = await directory.waysIn.remove(before, wayOf(identity), (check) => users.removeIdentity(oid, identity, check));
+  const isRemoved = await directory.waysIn.remove(before, identityWay(identity), (check) => users.removeIdentity(oid, identity, check));
   if (!isRemoved) return showList(parts, ctx, here, { text: 'connections.own.last', status: 409 });
   const account = await directory.accounts.findByOid(oid);
   if (!account) throw new IdpError('not_found');

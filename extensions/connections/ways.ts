@@ -1,11 +1,8 @@
 /** Identities of connections as ways to sign in, and the connections by which a user can get another way. */
-import type { Account, CredentialRef, ExtensionContext, ExternalIdentity, WaysSource } from '../../lib/extension-door.js';
+import { type Account, type ExtensionContext, identityWay, type WaysSource } from '../../lib/extension-door.js';
 import { type ConnectionLookup, isActive, isFor } from './lookup.js';
 import { allows } from './people/openings.js';
 import type { Connection } from './records.js';
-
-/** Returns an identity as a way to sign in. */
-export const wayOf = ({ idp, subject }: ExternalIdentity): CredentialRef => ({ kind: 'identity', id: JSON.stringify([idp, subject]) });
 
 /** Creates the source of the identities that sign in to an account now. */
 export const createWaysSource =
@@ -16,7 +13,7 @@ export const createWaysSource =
       person.user.externalIdentities.map(async (identity) => {
         const connection = await lookup.get(identity.idp);
         const isUsed = isActive(connection) && isFor(connection, ofInstance, tenant.id) && allows(account, connection);
-        return isUsed && (await means.opens(identity, person)) ? [wayOf(identity)] : [];
+        return isUsed && (await means.opens(identity, person)) ? [identityWay(identity)] : [];
       }),
     );
     return ways.flat();

@@ -62,6 +62,8 @@ export interface SignInMeans {
    * method has to be looked up.
    */
   offers(method: string, tid?: string): boolean | Promise<boolean>;
+  /** Returns the name of the method that signs users of the tenant in by identities of this `idp`. Undefined if there is no such method now. */
+  methodOf(idp: string, tid: string): Promise<string | undefined>;
 }
 
 /** Client metadata that is allowed in addition to the service's own, and further checks of clients. */

@@ -55,6 +55,7 @@ const rooms: readonly Room[] = [
       'lib/contract/',
       'lib/display/',
       'lib/directory/accounts/accounts.ts',
+      'lib/directory/accounts/ways-in.ts',
       'lib/directory/clients/client-vouchers.ts',
       'lib/store/records/admin-scopes.ts',
       'lib/store/records/left-out.ts',

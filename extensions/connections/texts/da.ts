@@ -60,6 +60,7 @@ export const da = {
   'connections.own.passkey': 'Adgangsnøgle',
   'connections.own.connect': 'Tilslut {method}',
   'connections.own.only': 'Det er din eneste måde at logge ind på.',
+  'connections.own.byTenant': 'Kun {tenant} kan fjerne dette. Spørg din administrator der.',
   'connections.own.last': 'Den sidste måde at logge ind på kan ikke fjernes. Tilføj først en anden.',
   'connections.own.ofParent':
     'Du logger ind her med den konto, som denne konto er kædet sammen med. Dens måder at logge ind på gælder også her.',

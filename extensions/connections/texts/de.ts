@@ -64,6 +64,7 @@ export const de = {
   'connections.own.passkey': 'Passkey',
   'connections.own.connect': '{method} verbinden',
   'connections.own.only': 'Das ist Ihr einziger Anmeldeweg.',
+  'connections.own.byTenant': 'Das kann nur {tenant} entfernen. Fragen Sie dort Ihre Administration.',
   'connections.own.last': 'Der letzte Anmeldeweg lässt sich nicht entfernen. Fügen Sie zuerst einen anderen hinzu.',
   'connections.own.ofParent':
     'Sie melden sich hier mit dem Konto an, mit dem dieses Konto verknüpft ist. Dessen Anmeldewege gelten auch hier.',

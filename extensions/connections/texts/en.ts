@@ -61,6 +61,7 @@ export const en = {
   'connections.own.passkey': 'Passkey',
   'connections.own.connect': 'Connect {method}',
   'connections.own.only': 'This is your only way to sign in.',
+  'connections.own.byTenant': 'Only {tenant} can remove this. Ask your administrator there.',
   'connections.own.last': 'Your last way to sign in cannot be removed. Add another way first.',
   'connections.own.ofParent': 'You sign in here with the account that this account is linked to. Its ways to sign in count here too.',
   'connections.own.ends': 'When you remove it, it no longer signs you in here, and other browsers are signed out.',

@@ -64,6 +64,7 @@ export const fi = {
   'connections.own.passkey': 'Avainkoodi',
   'connections.own.connect': 'Yhdistä {method}',
   'connections.own.only': 'Tämä on ainoa tapasi kirjautua.',
+  'connections.own.byTenant': 'Vain {tenant} voi poistaa tämän. Kysy organisaation ylläpitäjältä.',
   'connections.own.last': 'Viimeistä kirjautumistapaa ei voi poistaa. Lisää ensin toinen.',
   'connections.own.ofParent': 'Kirjaudut tänne tilillä, johon tämä tili on yhdistetty. Sen kirjautumistavat koskevat myös tätä tiliä.',
   'connections.own.ends': 'Kun poistat sen, se ei enää kirjaa sinua tänne, ja muut selaimet kirjataan ulos.',

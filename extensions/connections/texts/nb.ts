@@ -61,6 +61,7 @@ export const nb = {
   'connections.own.passkey': 'Passnøkkel',
   'connections.own.connect': 'Koble til {method}',
   'connections.own.only': 'Dette er din eneste måte å logge inn på.',
+  'connections.own.byTenant': 'Bare {tenant} kan fjerne dette. Spør administratoren din der.',
   'connections.own.last': 'Den siste måten å logge inn på kan ikke fjernes. Legg til en annen først.',
   'connections.own.ofParent': 'Du logger inn her med kontoen som denne kontoen er koblet til. Måtene å logge inn på der gjelder også her.',
   'connections.own.ends': 'Når du fjerner den, logger den deg ikke inn her lenger, og andre nettlesere blir logget ut.',

@@ -61,6 +61,7 @@ export const sv = {
   'connections.own.passkey': 'Nyckel',
   'connections.own.connect': 'Anslut {method}',
   'connections.own.only': 'Det här är ditt enda sätt att logga in.',
+  'connections.own.byTenant': 'Bara {tenant} kan ta bort det här. Fråga din administratör där.',
   'connections.own.last': 'Det sista sättet att logga in kan inte tas bort. Lägg först till ett annat.',
   'connections.own.ofParent': 'Du loggar in här med kontot som det här kontot är länkat till. Dess sätt att logga in gäller även här.',
   'connections.own.ends': 'När du tar bort det loggar det inte längre in dig här, och andra webbläsare loggas ut.',

@@ -56,6 +56,10 @@ export function createSignInOffers(extensions: readonly Extension[]): FilledOffe
         const method = methodOf(name, tid);
         return method instanceof Promise ? method.then((found) => found !== undefined) : method !== undefined;
       },
+      async methodOf(idp, tid) {
+        const method = await methodOf(idp, tid);
+        return method?.isLocal ? undefined : method?.name;
+      },
     },
     serves,
     async fill(contextOf) {

@@ -141,6 +141,8 @@ export interface AccountMeans {
   /** Records that the caller vouches for the means of these users. A means that was changed since it was listed keeps its voucher. */
   confirm(users: readonly UnconfirmedUser[]): Promise<void>;
   confirmSources(group: GroupRef, listed: readonly VouchedMeans[], added: readonly Privilege[]): Promise<void>;
+  /** Returns whether a source has settings for identities of this `idp`. The source then judges these identities. */
+  hasSettings(idp: string, tid: string): Promise<boolean>;
   /** Adds a source of means. */
   addSource(source: MeansSource): void;
 }
@@ -314,6 +316,10 @@ class ComparedMeans implements AccountMeans {
   async opens({ idp, subject }: ExternalIdentity, person: PersonWithUser): Promise<boolean> {
     const recorded = person.user.externalIdentities.find((one) => one.idp === idp && one.subject === subject);
     return this.open(weaker(recorded?.vouchedBy, (await this.#settingsOfIdp(idp, person.tid))?.vouchedBy), person);
+  }
+
+  async hasSettings(idp: string, tid: string): Promise<boolean> {
+    return (await this.#settingsOfIdp(idp, tid)) !== undefined;
   }
 
   async ofSignIn({ idp, method = PASSWORD, used }: SignInRef, { owner, person }: Account): Promise<Voucher | undefined> {

@@ -1,5 +1,6 @@
 /**
- * Ways to sign in of a user: the password, and what extensions add, such as passkeys and identities of connections. Users cannot remove their last way.
+ * Ways to sign in of a user: the password, identities of sign-in methods, and what extensions add, such as passkeys and identities of connections. Users
+ * cannot remove their last way.
  *
  * The ways are in several collections, so the person's document decides. A removal counts the other ways for one version of the document, and its first
  * write is a write of that version. Of two removals at the same time, one therefore loses its write, and counts again. An identity and an account link are in
@@ -7,7 +8,7 @@
  * removed, and then its name.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { CredentialRef, PersonWithUser, User } from '../../store/records/records.js';
+import type { CredentialRef, ExternalIdentity, PersonWithUser, User } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { type CheckCurrent, writeJudged } from '../input.js';
 import { createPersonRows } from '../persons/person-rows.js';
@@ -42,7 +43,7 @@ export interface WaysIn {
 
 export interface WaysInParts {
   readonly accounts: Pick<Accounts, 'findByOid'>;
-  readonly means: Pick<AccountMeans, 'refused'>;
+  readonly means: Pick<AccountMeans, 'refused' | 'opens' | 'hasSettings'>;
   /** Sources that extensions added. */
   readonly sources: WaysSource[];
 }
@@ -64,19 +65,55 @@ export function createWaysIn(context: DirectoryContext, parts: WaysInParts): Way
 /** Returns the ways of an account without a parent account. */
 async function waysOf(context: DirectoryContext, parts: WaysInParts, account: Account): Promise<readonly CredentialRef[]> {
   const { person } = account;
-  const [password, refused, ...added] = await Promise.all([
+  const [password, identities, refused, ...added] = await Promise.all([
     passwordOf(context, account),
+    identitiesOf(context, parts, account),
     parts.means.refused(person),
     ...parts.sources.map((source) => source(account)),
   ]);
   const excluded = [...refused, ...(person.user.leavingWays ?? [])];
-  return [...password, ...added.flat()].filter((way) => !isAmong(excluded, way));
+  return [...password, ...identities, ...added.flat()].filter((way) => !isAmong(excluded, way));
 }
 
 async function passwordOf({ collections }: DirectoryContext, { person, tenant }: Account): Promise<readonly CredentialRef[]> {
   const { methods } = tenant.signIn ?? {};
   if (methods !== undefined && !methods.includes(PASSWORD)) return [];
   return (await collections.credentials.get(person.user.id))?.passwordHash === undefined ? [] : [{ kind: PASSWORD }];
+}
+
+/**
+ * Returns an identity as a way to sign in, for `waysIn`.
+ * @example
+ * ```ts
+ * import { type Account, type Directory, type ExternalIdentity, identityWay } from 'tenant-idp/extension';
+ *
+ * export async function signsIn({ waysIn }: Directory, account: Account, identity: ExternalIdentity): Promise<boolean> {
+ *   return (await waysIn.of(account)).some(({ id }) => id === identityWay(identity).id);
+ * }
+ * ```
+ */
+export const identityWay = ({ idp, subject }: ExternalIdentity): CredentialRef => ({
+  kind: 'identity',
+  id: JSON.stringify([idp, subject]),
+});
+
+/** Returns the identities by which a sign-in method of an extension signs in to the account. A source that has settings for identities adds its own. */
+async function identitiesOf(
+  { means: methods }: DirectoryContext,
+  { means }: WaysInParts,
+  account: Account,
+): Promise<readonly CredentialRef[]> {
+  const { person, tenant } = account;
+  const ways = await Promise.all(
+    person.user.externalIdentities.map(async (identity) => {
+      const { idp } = identity;
+      if (await means.hasSettings(idp, tenant.id)) return [];
+      const method = await methods.methodOf(idp, tenant.id);
+      const isAllowed = tenant.signIn?.methods?.some((name) => name === idp || name === method) ?? true;
+      return method !== undefined && isAllowed && (await means.opens(identity, person)) ? [identityWay(identity)] : [];
+    }),
+  );
+  return ways.flat();
 }
 
 async function remove(

@@ -9,7 +9,11 @@ import type { DirectoryContext, SignInMeans } from '../context.js';
 export const PASSWORD = 'password';
 
 /** Means of an instance without extensions. */
-export const passwordsAlone: SignInMeans = { hasSecondFactor: false, offers: (method) => method === PASSWORD };
+export const passwordsAlone: SignInMeans = {
+  hasSecondFactor: false,
+  offers: (method) => method === PASSWORD,
+  methodOf: async () => undefined,
+};
 
 /**
  * Returns whether users of the tenant may be linked to accounts of other tenants, as parent or child accounts. Account links that exist
