@@ -25,6 +25,8 @@ const keywordsOfOne = [
 ]; // biome-ignore format: a list
 const keywordsOfLists = ['allOf', 'anyOf', 'oneOf', 'prefixItems'];
 const keywordsOfNamed = ['$defs', 'dependentSchemas', 'patternProperties', 'properties'];
+/** Keywords whose schemas apply to the same value as the schema itself. */
+const keywordsOfSameValue = ['allOf', 'anyOf', 'dependentSchemas', 'else', 'if', 'not', 'oneOf', 'then'];
 const keywords: readonly string[] = [
   ...keywordsOfOne, ...keywordsOfLists, ...keywordsOfNamed,
   'type', 'const', 'enum', 'format', 'pattern', 'required', 'dependentRequired', 'uniqueItems', 'multipleOf', 'maximum', 'exclusiveMaximum',
@@ -45,9 +47,13 @@ interface Read {
 export async function readAttributes(options: unknown): Promise<Read> {
   const given = valueAt(options, ROOT);
   if (!isObject(given)) return { problems: [] };
-  const schema = jsonOf(given);
-  if (schema === undefined) return { problems: [wrong(ROOT, 'a JSON Schema of values that JSON has: no cycles', given)] };
-  const problems = [...subschemas(schema)].flatMap(problemsOf);
+  const read = jsonOf(given);
+  if ('expected' in read) return { problems: [wrong(ROOT, read.expected, given)] };
+  const { schema } = read;
+  const all = [...placesIn(schema)];
+  if (all.length > MOST_SCHEMAS)
+    return { problems: [missing(ROOT, `at most ${MOST_SCHEMAS} schemas in the schema: it has ${all.length}`)] };
+  const problems = [...all.filter(isSubschema).flatMap(problemsOf), ...problemsOfReferences(all)];
   if (problems.length > 0) return { problems };
   const { $schema: _, $id: __, ...plain } = schema;
   const names = valueAt(options, OWN);
@@ -60,42 +66,127 @@ export async function readAttributes(options: unknown): Promise<Read> {
   );
 }
 
-function jsonOf(value: object): Schema | undefined {
+/** Maximum schemas in the schema. The code that `ajv` generates for more schemas overflows the stack. */
+const MOST_SCHEMAS = 1000;
+/** Maximum levels of objects and lists in the schema, for the same reason. */
+const MOST_LEVELS = 100;
+
+/** Returns the schema as JSON, or the expected form. */
+function jsonOf(value: object): { readonly schema: Schema } | { readonly expected: string } {
+  const tooDeep = { expected: `a JSON Schema of at most ${MOST_LEVELS} levels of objects and lists` };
   try {
     const json: unknown = JSON.parse(JSON.stringify(value));
-    return isObject(json) ? json : undefined;
+    if (isObject(json)) return levelsOf(json) > MOST_LEVELS ? tooDeep : { schema: json };
+  } catch (error) {
+    // The stack overflowed.
+    if (error instanceof RangeError) return tooDeep;
+  }
+  return { expected: 'a JSON Schema of values that JSON has: no cycles' };
+}
+
+/** Returns the levels of objects and lists. The count does not recurse, because the value may be nested deeper than the stack. */
+function levelsOf(value: object): number {
+  let count = 0;
+  for (let level: readonly unknown[] = [value]; level.length > 0; count += 1)
+    level = level.flatMap((each) => Object.values(each as object)).filter((each) => typeof each === 'object' && each !== null);
+  return count;
+}
+
+/** A place in the schema that has a schema. */
+interface Place<S = Schema | boolean> {
+  readonly schema: S;
+  readonly path: OptionPath;
+  /** Place of the schema that applies this schema to its own value. Absent for a schema of a member or an item. */
+  readonly of?: Place<Schema>;
+}
+
+/** Finds the schema and all schemas in it. */
+function* placesIn(schema: unknown, path: OptionPath = ROOT, of?: Place<Schema>): Generator<Place> {
+  if (typeof schema === 'boolean') yield { schema, path, ...(of && { of }) };
+  if (!isObject(schema)) return;
+  const place = { schema, path, ...(of && { of }) };
+  yield place;
+  for (const [keyword, value] of Object.entries(schema)) {
+    const at = [...path, keyword];
+    const holder = keywordsOfSameValue.includes(keyword) ? place : undefined;
+    if (keywordsOfOne.includes(keyword)) yield* placesIn(value, at, holder);
+    const isOfMany = keywordsOfLists.includes(keyword) ? Array.isArray(value) : keywordsOfNamed.includes(keyword) && isObject(value);
+    if (isOfMany)
+      for (const [name, each] of Object.entries(value as object))
+        yield* placesIn(each, [...at, Array.isArray(value) ? Number(name) : name], holder);
+  }
+}
+
+const isSubschema = (place: Place): place is Place<Schema> => isObject(place.schema);
+const subschemas = (schema: unknown): readonly Place<Schema>[] => [...placesIn(schema)].filter(isSubschema);
+
+const pointerOf = ({ path }: Place): string =>
+  path
+    .slice(ROOT.length)
+    .map((part) => `/${referenceToken(String(part))}`)
+    .join('');
+
+const isReference = (value: unknown): value is string => typeof value === 'string' && /^#(?:\/|$)/.test(value);
+
+/** Returns the JSON Pointer of a `$ref`; undefined for malformed percent-encoding. @see RFC 6901 §6 */
+function targetOf($ref: string): string | undefined {
+  try {
+    return decodeURIComponent($ref.slice(1));
   } catch {
     return undefined;
   }
 }
 
-interface Subschema {
-  readonly schema: Schema;
-  readonly path: OptionPath;
+/**
+ * Returns the problems of references. `ajv` compiles a reference to a member that is no schema, such as `#/__proto__`, and enforces nothing. A reference
+ * that applies to its own value again never ends.
+ */
+function problemsOfReferences(all: readonly Place[]): readonly ConfigProblem[] {
+  const places = new Map(all.map((place) => [pointerOf(place), place]));
+  /** Places whose schemas a schema applies to its own value. */
+  const applied = new Map<Place, Place[]>(all.map((place) => [place, []]));
+  for (const place of all) if (place.of) applied.get(place.of)?.push(place);
+  const referring = all.filter(isSubschema).flatMap((place) => {
+    const { $ref } = place.schema;
+    return isReference($ref) ? [{ place, $ref, target: places.get(targetOf($ref) ?? '-') }] : [];
+  });
+  for (const { place, target } of referring) if (target) applied.get(place)?.push(target);
+  return referring.flatMap(({ place, $ref, target }) => {
+    const path = [...place.path, '$ref'];
+    if (!target) return [wrong(path, "a JSON Pointer to a schema within the schema, such as '#/$defs/badge'", $ref, true)];
+    return reaches(applied, place) ? [wrong(path, 'a reference that does not lead back to itself', $ref, true)] : [];
+  });
 }
 
-/** Finds the schema and all schemas in it. */
-function* subschemas(schema: unknown, path: OptionPath = ROOT): Generator<Subschema> {
-  if (!isObject(schema)) return;
-  yield { schema, path };
-  for (const [keyword, value] of Object.entries(schema)) {
-    const at = [...path, keyword];
-    if (keywordsOfOne.includes(keyword)) yield* subschemas(value, at);
-    const isOfMany = keywordsOfLists.includes(keyword) ? Array.isArray(value) : keywordsOfNamed.includes(keyword) && isObject(value);
-    if (isOfMany)
-      for (const [name, each] of Object.entries(value as object))
-        yield* subschemas(each, [...at, Array.isArray(value) ? Number(name) : name]);
+/** Returns whether the schema of the place applies itself to its own value. */
+function reaches(applied: ReadonlyMap<Place, readonly Place[]>, start: Place): boolean {
+  const seen = new Set<Place>();
+  const open = [...(applied.get(start) ?? [])];
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    if (place === start) return true;
+    if (!seen.has(place)) open.push(...(applied.get(place) ?? []));
+    seen.add(place);
   }
+  return false;
 }
 
-function problemsOf({ schema, path }: Subschema): readonly ConfigProblem[] {
+/** Names of members by which code may change the prototype of an object. The admin API refuses such members. */
+const prototypeNames = ['__proto__', 'constructor'];
+
+function problemsOf({ schema, path }: Place<Schema>): readonly ConfigProblem[] {
   const isRoot = path.length === ROOT.length;
   const typeOfRoot =
     isRoot && schema.type !== 'object' ? [wrong([...path, 'type'], "'object', because attributes are an object", schema.type, true)] : [];
+  const names = isObject(schema.properties) ? Object.keys(schema.properties) : [];
+  const ofNames = names.flatMap((name) =>
+    prototypeNames.includes(name)
+      ? [missing([...path, 'properties', name], 'another name, because objects have a member of this name')]
+      : [],
+  );
   const ofKeywords = Object.entries(schema).flatMap(
     ([keyword, value]) => problemOfKeyword(keyword, value, [...path, keyword], isRoot) ?? [],
   );
-  return [...typeOfRoot, ...ofKeywords];
+  return [...typeOfRoot, ...ofNames, ...ofKeywords];
 }
 
 function problemOfKeyword(keyword: string, value: unknown, path: OptionPath, isRoot: boolean): ConfigProblem | undefined {
@@ -105,7 +196,7 @@ function problemOfKeyword(keyword: string, value: unknown, path: OptionPath, isR
   if (keyword === '$schema' && value !== DRAFT) return wrong(path, `'${DRAFT}', or nothing`, value, true);
   if (keyword === 'type' && ![value].flat().every((name) => typeNames.includes(String(name))))
     return wrong(path, `one of ${typeNames.map((name) => `'${name}'`).join(', ')}, or an array of them`, value, true);
-  if (keyword === '$ref' && !(typeof value === 'string' && /^#(?:\/|$)/.test(value)))
+  if (keyword === '$ref' && !isReference(value))
     return wrong(path, "a JSON Pointer within the schema, such as '#/$defs/badge', because the service fetches no schema", value, true);
   if (keyword === 'format' && !(typeof value === 'string' && Object.hasOwn(textFormats, value)))
     return wrong(path, `one of ${Object.keys(textFormats).join(', ')}, or a pattern in its place`, value, true);
@@ -158,11 +249,10 @@ async function compiled(schema: Schema, selfService: AttributeRules['selfService
     return { problems: [missing([...ROOT, ...partsOf(path)], expected)] };
   }
   try {
-    const validate = ajv.compile(schema);
-    // A `$ref` that refers to itself throws here.
-    validate({});
-    return { problems: [], rules: rulesOf(schema, validate, selfService) };
+    return { problems: [], rules: rulesOf(schema, ajv.compile(schema), selfService) };
   } catch (error) {
+    if (error instanceof RangeError)
+      return { problems: [missing(ROOT, 'a smaller schema, because the code for this one overflows the stack')] };
     const message = error instanceof Error ? error.message : String(error);
     return { problems: [missing(ROOT, `a schema that ajv compiles in strict mode, which says: ${message.slice(0, MOST_MESSAGE)}`)] };
   }
@@ -186,7 +276,11 @@ async function loadAjv() {
   }
 }
 
-const rulesOf = (schema: Schema, validate: ValidateFunction, selfService: AttributeRules['selfService']): AttributeRules => ({
+const rulesOf = (
+  schema: Schema,
+  validate: ValidateFunction,
+  selfService: AttributeRules['selfService'],
+): AttributeRules => ({
   problemOf: (attributes) => (validate(attributes) ? undefined : problemIn(validate.errors ?? [])),
   selfService,
   allowsNone: validate({}),

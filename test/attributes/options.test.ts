@@ -21,6 +21,15 @@ const at = (place: string) => `attributes.schema.${place}`;
 const cycle: Record<string, unknown> = { type: 'object' };
 cycle.properties = { cycle };
 
+type Refused = readonly [name: string, attributes: object, path: string, expected: string];
+const ofPrototype = '{"schema":{"type":"object","properties":{"__proto__":{"type":"string"}}}}';
+const manyProperties = (count: number) => ({
+  type: 'object',
+  properties: Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, { type: 'string' }])),
+});
+const nested = (depth: number): object =>
+  Array.from({ length: depth }).reduce<object>((inner) => ({ type: 'object', properties: { a: inner } }), { type: 'string' });
+
 describe('attributes.schema', () => {
   test.each([
     ['the schema of the other tests', { schema }],
@@ -31,6 +40,12 @@ describe('attributes.schema', () => {
       ofProperty({ type: 'object', properties: { $ref: { type: 'string' }, format: { type: 'string' } } }),
     ],
     ['names of keywords in values', ofProperty({ const: { $ref: 'https://hr.example', format: 'x', unknown: 1 } })],
+    [
+      'references to schemas',
+      ofProperty({ $ref: '#/$defs/a~1b%25/prefixItems/0' }, { $defs: { 'a/b%': { type: 'array', prefixItems: [true] } } }),
+    ],
+    ['a reference from a member to the whole', ofProperty({ anyOf: [{ $ref: '#' }, { type: 'string' }] })],
+    ['1,000 schemas, and 99 levels', { schema: { ...manyProperties(949), additionalProperties: nested(49) } }],
     ['two types', ofProperty({ type: ['string', 'null'], maxLength: 3 })],
     [
       'conditions',
@@ -54,10 +69,36 @@ describe('attributes.schema', () => {
     ['an unknown format', ofProperty({ type: 'string', format: 'hostname' }), at('properties.a.format'), 'one of date, '],
     ['a reference to the network', ofProperty({ $ref: 'https://hr.example/a.json' }), at('properties.a.$ref'), 'fetches no schema'],
     ['a reference to a name', ofProperty({ $ref: '#a' }), at('properties.a.$ref'), 'a JSON Pointer'],
-    ['a reference to nothing', ofProperty({ $ref: '#/$defs/a' }), 'attributes.schema', "can't resolve reference"],
+    ...[
+      ...['#/$defs/a', '#/__proto__', '#/constructor/prototype', '#/properties/toString', '#/title/length', '#/title', '#/properties'],
+      ...['#/$defs', '#/$defs/b%', '#/'],
+    ].map(
+      (ref): Refused => [
+        `a reference to no schema: ${ref}`,
+        ofProperty({ $ref: ref }, { title: 'Attributes', $defs: { b: true } }),
+        at('properties.a.$ref'),
+        'a JSON Pointer to a schema within the schema',
+      ],
+    ),
+    ['a property that names the prototype', JSON.parse(ofPrototype), at('properties.__proto__'), 'another name'],
+    [
+      'the name `constructor`',
+      ofProperty({ type: 'object', properties: { constructor: {} } }),
+      at('properties.a.properties.constructor'),
+      'another name',
+    ],
+    ['too many schemas', { schema: manyProperties(1000) }, 'attributes.schema', 'at most 1000 schemas in the schema: it has 1001'],
+    ['a schema of 101 levels', { schema: nested(50) }, 'attributes.schema', 'at most 100 levels'],
+    ['a schema that is deeper than the stack', { schema: nested(20_000) }, 'attributes.schema', 'at most 100 levels'],
     ['an anchor', ofProperty({ $anchor: 'a', type: 'string' }), at('properties.a.$anchor'), 'nothing, because'],
     ['an id below the root', ofProperty({ $id: 'https://hr.example/a', type: 'string' }), at('properties.a.$id'), 'nothing, because'],
-    ['a reference that never ends', { schema: { type: 'object', $ref: '#' } }, 'attributes.schema', 'which says'],
+    ['a reference that never ends', { schema: { type: 'object', $ref: '#' } }, at('$ref'), 'does not lead back to itself'],
+    [
+      'references that never end in a member',
+      ofProperty({ $ref: '#/$defs/b' }, { $defs: { b: { anyOf: [true, { not: { $ref: '#/$defs/b' } }] } } }),
+      at('$defs.b.anyOf[1].not.$ref'),
+      'does not lead back to itself',
+    ],
     ['a wrong value of a keyword', ofProperty({ type: 'string', maxLength: '3' }), at('properties.a.maxLength'), 'a whole number'],
     ['a wrong type', ofProperty({ type: 'text' }), at('properties.a.type'), "one of 'string'"],
     ['a wrong pattern', ofProperty({ type: 'string', pattern: '(' }), 'attributes.schema', 'Invalid regular expression'],
@@ -68,7 +109,7 @@ describe('attributes.schema', () => {
       at('properties.a.anyOf[0].items.typ'),
       'a keyword',
     ],
-  ])('refuses %s', async (_, attributes, path, expected) => {
+  ] as readonly Refused[])('refuses %s', async (_, attributes, path, expected) => {
     expect(await problems(attributes)).toMatchObject([{ path, expected: expect.stringContaining(expected) }]);
   });
 
