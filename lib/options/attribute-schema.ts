@@ -1,7 +1,7 @@
 /**
  * The schema of the option `attributes`: checked at the start, and compiled by `ajv`, an optional peer dependency.
  *
- * The schema is the operator's own, as trusted as the code of the host: `ajv` generates code from it, and a slow `pattern` delays the service.
+ * The schema is the operator's own, as trusted as the code of the host, because `ajv` generates code from it.
  */
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { isObject, missing, type OptionPath, unknownName, valueAt, wrong } from '../config-problem.js';
@@ -10,6 +10,7 @@ import type { ConfigProblem } from '../errors.js';
 import { textFormats } from '../text/formats.js';
 import { referenceToken } from '../text/json-pointer.js';
 import { jsonTypes } from '../text/json-types.js';
+import { TimedPatterns } from './timed-patterns.js';
 
 const ROOT: OptionPath = ['attributes', 'schema'];
 /** Another check reports names that are not texts. */
@@ -232,6 +233,7 @@ const MOST_MESSAGE = 300;
 async function compiled(schema: Schema, selfService: AttributeRules['selfService']): Promise<Read> {
   const Ajv2020 = await loadAjv();
   if (Ajv2020 === undefined) return { problems: [missing(ROOT, 'the package ajv 8, which checks attributes: run npm install ajv@8')] };
+  const patterns = new TimedPatterns();
   const ajv = new Ajv2020({
     strict: true,
     // The checks that are off here would refuse schemas that JSON Schema allows, and whose meaning is clear.
@@ -240,6 +242,7 @@ async function compiled(schema: Schema, selfService: AttributeRules['selfService
     allowMatchingProperties: true,
     allowUnionTypes: true,
     formats: textFormats,
+    code: { regExp: patterns.regExp },
     // A member that an object inherits, such as `constructor`, is not an attribute.
     ownProperties: true,
     logger: false,
@@ -249,7 +252,7 @@ async function compiled(schema: Schema, selfService: AttributeRules['selfService
     return { problems: [missing([...ROOT, ...partsOf(path)], expected)] };
   }
   try {
-    return { problems: [], rules: rulesOf(schema, ajv.compile(schema), selfService) };
+    return { problems: [], rules: rulesOf(schema, ajv.compile(schema), patterns, selfService) };
   } catch (error) {
     if (error instanceof RangeError)
       return { problems: [missing(ROOT, 'a smaller schema, because the code for this one overflows the stack')] };
@@ -279,9 +282,10 @@ async function loadAjv() {
 const rulesOf = (
   schema: Schema,
   validate: ValidateFunction,
+  patterns: TimedPatterns,
   selfService: AttributeRules['selfService'],
 ): AttributeRules => ({
-  problemOf: (attributes) => (validate(attributes) ? undefined : problemIn(validate.errors ?? [])),
+  problemOf: (attributes) => (patterns.within(() => validate(attributes)) ? undefined : problemIn(validate.errors ?? [])),
   selfService,
   allowsNone: validate({}),
   schemaAt(pointer) {

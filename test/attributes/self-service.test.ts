@@ -15,6 +15,7 @@ const schema = {
   properties: {
     costCenter: { title: 'Cost centre', type: 'string' },
     nickname: { title: 'Nickname', type: 'string', minLength: 2, maxLength: 20 },
+    slow: { title: 'Slow', type: 'string', pattern: '^(a+)+$' },
     'shoe size/EU': { title: 'Shoe <size>', type: 'number', minimum: 15, maximum: 60 },
     floor: { type: 'integer' },
     lunch: { title: 'Lunch at work', type: 'boolean' },
@@ -23,7 +24,7 @@ const schema = {
   required: ['costCenter'],
   additionalProperties: false,
 };
-const selfService = ['nickname', 'shoe size/EU', 'floor', 'lunch', 'colour'];
+const selfService = ['slow', 'nickname', 'shoe size/EU', 'floor', 'lunch', 'colour'];
 const names = ['attribute-nickname', 'attribute-shoe%20size%2FEU', 'attribute-floor', 'attribute-lunch', 'attribute-colour'] as const;
 const [nickname, shoe, floor, lunch, colour] = names;
 
@@ -59,6 +60,35 @@ const open = async (agent: Agent): Promise<Answer> => {
 };
 const stored = async () => (await service.idp.tenant(acme).persons.require(me.personId)).attributes;
 const saved = 'Your profile is saved';
+
+/** A text that the pattern of the attribute `slow` refuses after about 2 to the power of 28 steps. */
+const refusedSlowly = `${'a'.repeat(28)}!`;
+
+describe('a pattern with nested quantifiers', () => {
+  test('does not block the node: a match that takes too long counts as none', async () => {
+    const agent = new Agent();
+    const page = await open(agent);
+    const start = performance.now();
+    const refused = await agent.submit(page, { 'attribute-slow': refusedSlowly });
+    expect(performance.now() - start).toBeLessThan(5000);
+    expect([refused.status, problemsOf(refused)]).toEqual([400, ['This is not allowed here. Enter something else.']]);
+    expect(titleOf(await agent.submit(await open(agent), { 'attribute-slow': 'aaaa' }))).toBe(saved);
+    expect(await stored()).toEqual({ costCenter: 'C-9', slow: 'aaaa' });
+  });
+
+  test('matches of one write share the time, so a list of such texts blocks no longer', async () => {
+    const lists = {
+      type: 'object',
+      properties: { all: { type: 'array', items: { anyOf: [{ type: 'string', pattern: '^(a+)+$' }, true] } } },
+    };
+    const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', logger: silentLogger, attributes: { schema: lists } });
+    const { id } = await idp.directory.tenants.create({ name: 'Acme' });
+    const start = performance.now();
+    await idp.tenant(id).persons.create({ givenName: 'A', attributes: { all: Array.from({ length: 100 }, () => refusedSlowly) } });
+    expect(performance.now() - start).toBeLessThan(5000);
+    await idp.close();
+  });
+});
 
 describe('the page of the profile', () => {
   test('has a field with the title of the schema for each attribute, and saves what was typed', async () => {

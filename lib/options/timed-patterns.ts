@@ -1,0 +1,52 @@
+/**
+ * Patterns of `attributes.schema` with a time limit. Users send texts for these patterns, and a regular expression with nested quantifiers, such as
+ * `^(a+)+$`, takes exponential time for a short text that does not match. The limit of `node:vm` ends such a match, which then counts as no match.
+ */
+import { createContext, Script } from 'node:vm';
+
+/** Milliseconds that all matches of one check may take. */
+const MOST_MS = 200;
+
+const run = new Script('run()');
+const context = createContext({ run: (): boolean => false });
+
+/** Returns the result; undefined if the time is over. */
+function timed(test: () => boolean, ms: number): boolean | undefined {
+  context.run = test;
+  try {
+    return run.runInContext(context, { timeout: ms }) as boolean;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
+    throw error;
+  }
+}
+
+/** The patterns of one schema. The matches of one check share the time. */
+export class TimedPatterns {
+  #left = MOST_MS;
+
+  /** Runs a check, whose matches share the time. */
+  within<T>(check: () => T): T {
+    this.#left = MOST_MS;
+    return check();
+  }
+
+  /** Creates a pattern, as `ajv` asks for it. @throws SyntaxError */
+  readonly regExp = Object.assign(
+    (pattern: string, flags: string) => {
+      const regExp = new RegExp(pattern, flags);
+      // `ajv` tells patterns apart by their texts.
+      return { test: (text: string) => this.#test(regExp, text), toString: () => String(regExp) };
+    },
+    { code: 'new RegExp' },
+  );
+
+  #test(regExp: RegExp, text: string): boolean {
+    // The limit of `node:vm` is at least 1 ms.
+    if (this.#left < 1) return false;
+    const start = performance.now();
+    const isMatch = timed(() => regExp.test(text), Math.floor(this.#left));
+    this.#left -= performance.now() - start;
+    return isMatch ?? false;
+  }
+}
