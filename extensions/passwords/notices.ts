@@ -99,7 +99,7 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     for (const address of formerEmails)
       if (mail)
         await once(`${event} ${address}`, () => mail.send(noticeLetter({ name: 'address', time: new Date(time), to: address }, account)));
-    await directory.emailProofs.told(oid, formerEmails);
+    await directory.emailProofs.notified(oid, formerEmails);
     if (!mail || person.email === undefined || directory.accounts.provenEmailOf(person) === person.email) return;
     const due = await directory.emailProofs.begin(oid, { requestId: event });
     if (due) await once(`${event} proof`, () => mail.send(proofLetter(due)));

@@ -85,7 +85,7 @@ export interface EmailProofs {
   /** Stops a pending change. Changes nothing if the change was stopped or confirmed, or has expired. */
   stop(ref: LinkRef): Promise<void>;
   /** Records that former addresses were notified of the change. */
-  told(userId: string, addresses: readonly string[]): Promise<void>;
+  notified(userId: string, addresses: readonly string[]): Promise<void>;
 }
 
 interface Parts {
@@ -115,7 +115,7 @@ export const createEmailProofs = (parts: Parts): EmailProofs => ({
     });
   },
 
-  told(userId, addresses) {
+  notified(userId, addresses) {
     const { now } = parts.context;
     return changeUser(parts, userId, (row) => {
       const { formerEmails = [], ...user } = row.user;
