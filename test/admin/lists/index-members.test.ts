@@ -7,8 +7,10 @@ import { beforeAll, expect, test } from '@jest/globals';
 import type { AdminClient } from '../../support/administration/admin.js';
 import { type ListedRecords, type StoredRow, useListedWorld } from '../../support/administration/listed-world.js';
 import type { Json } from '../../support/client/agent.js';
+import { useSweep } from '../../support/time/sweep.js';
 import { until } from '../../support/time/until.js';
 
+const sweep = useSweep();
 const world = useListedWorld();
 let admin: AdminClient;
 let records: ListedRecords;
@@ -72,6 +74,7 @@ test('M18: each member of each index, malformed or missing: health names the row
   }
   expect(damaged.size).toBeGreaterThan(100);
   const missed = async () => {
+    sweep();
     const named = await problems();
     return [...damaged].filter(([key]) => !named.has(key)).map(([, name]) => name);
   };

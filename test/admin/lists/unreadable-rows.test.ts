@@ -7,12 +7,14 @@ import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { type AdminClient, adminClient, administer, adminScopes, adminToken, tenantIds } from '../../support/administration/admin.js';
 import { testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { useSweep } from '../../support/time/sweep.js';
 import { until } from '../../support/time/until.js';
 
 type Stored = { readonly id: string; readonly version: number } & Record<string, unknown>;
 
 const scopes = [...adminScopes, 'idp.webhooks:read', 'idp.webhooks:write'];
 const directory = memoryDirectory();
+const sweep = useSweep();
 const service = useIdp({
   directory,
   limits: { adminRequestsPerMinute: 1_000_000 },
@@ -137,7 +139,10 @@ test('M18: health names a bad row that nobody read, once a sweep came by, and fo
   const rows = directory.collection<Stored>('events.webhooks');
   const [row] = await rows.find({});
   await rows.put({ ...(row as Stored), status: 7 });
-  const problems = async () => (await service.idp.health()).problems.filter(({ code }) => code === 'record_unreadable');
+  const problems = async () => {
+    sweep();
+    return (await service.idp.health()).problems.filter(({ code }) => code === 'record_unreadable');
+  };
   expect(await until(problems, ({ length }) => length > 0)).toEqual([
     { code: 'record_unreadable', collection: 'events.webhooks', id: row?.id, path: '/status', tid: '*' },
   ]);
