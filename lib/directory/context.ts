@@ -171,10 +171,15 @@ export type SignInCutoff = { readonly oid: string } | ClientCutoff | { readonly 
 export interface ClientCutoff {
   readonly oid: string;
   readonly clientId: string;
-  /** Time of the change, in milliseconds since the epoch. Later grants of the client continue. */
+  /** Time of the change, in milliseconds since the epoch. */
   readonly at: number;
-  /** Creation of the consent that the change withdraws, in milliseconds since the epoch. Absent without a consent. */
-  readonly consent?: number;
+  /**
+   * Creation of the consent that the change withdraws, in milliseconds since the epoch. The creation names the consent, because the same client may get
+   * another consent later. Null for a consent whose record cannot be read. Absent without a consent.
+   */
+  readonly consent?: number | null;
+  /** Actor of the change, for its event. */
+  readonly by: Attribution;
 }
 
 /** Returns the time from which sign-ins are valid again, for a record that the invalidating change writes. */

@@ -19,14 +19,14 @@ import { createPasswordChanges } from './accounts/password-changes.js';
 import { createPrivileges } from './accounts/privileges.js';
 import { unknownCutoffs } from './accounts/recent-cutoffs.js';
 import { createRegistration } from './accounts/registration.js';
-import { createSignInCutoffs, type SignInCutoffs } from './accounts/sign-in-cutoff.js';
+import { createSignInCutoffs, type OnSignInCutoff, type SignInCutoffs } from './accounts/sign-in-cutoff.js';
 import { createSignInHistory, createSignInSweep } from './accounts/sign-in-history.js';
 import { createWaysIn } from './accounts/ways-in.js';
 import { createApiResources, createApiScopes } from './clients/api-resources.js';
 import { createAuthenticate } from './clients/authenticate.js';
 import { existingScopes } from './clients/client-scopes.js';
 import { createClients, createPkceMethods } from './clients/clients.js';
-import { createConsents } from './clients/consents.js';
+import { completeCutoff, createConsents, type RaiseOfClient } from './clients/consents.js';
 import { createSharedIds } from './clients/shared-ids.js';
 import { type Collections, type DirectoryContext, openedCollections, type Vouching } from './context.js';
 import { createPasswordRules } from './credentials/password-rules.js';
@@ -95,7 +95,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
     deliveries,
     seedLedger: createSeedLedger(context),
     existingScopes: () => existingScopes(context),
-    onSignInCutoff: signIns.on,
+    onSignInCutoff: (listener: Parameters<OnSignInCutoff>[0]) =>
+      signIns.on(listener, (cutoff) => completeCutoff(collections, raiseOfClient(context, accounts, issuer), cutoff)),
     onPersonExport: personExports.on,
     credentials,
     onInvitationDue: invitationParts.invitationDeliveries.onDue,
@@ -366,6 +367,14 @@ function showing({ collections, caches }: DirectoryContext, row: DamagedRow): Pi
   };
 }
 
+const raiseOfClient = (context: DirectoryContext, accounts: Accounts, issuer: string): RaiseOfClient => {
+  const events = createAccountEvents(context, issuer);
+  return async (type, { oid, clientId, by }, cause) => {
+    const account = await accounts.findByOid(oid);
+    if (account) await events.raise(type, account, { AggregateId: oid, ClientId: clientId }, cause, by);
+  };
+};
+
 interface ServiceParts
   extends Pick<Directory, 'issuer' | 'credentials' | 'privileges' | 'accounts'>,
     Omit<InvitationParts, 'personsOf' | 'clients'> {
@@ -400,10 +409,7 @@ function createServices(context: DirectoryContext, parts: ServiceParts) {
         const account = await accounts.findByOid(userId);
         return account !== undefined && means.open(vouchedBy, account.person);
       },
-      async raise(type, userId, clientId, cause) {
-        const account = await accounts.findByOid(userId);
-        if (account) await accountEvents.raise(type, account, { AggregateId: userId, ClientId: clientId }, cause);
-      },
+      raise: raiseOfClient(context, accounts, issuer),
     }),
     accountEvents,
     acceptance: createAcceptance({ context, tenants, credentials, means, ...ofInvitations }),

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caches } from '../../store/caches/cache.js';
 import { collections } from '../../store/records/collections.js';
-import type { NextNotBefore, SignInCutoff, WithCutoff } from '../context.js';
+import type { ClientCutoff, NextNotBefore, SignInCutoff, WithCutoff } from '../context.js';
 import type { Deliveries, Enqueued } from '../outbox/deliveries.js';
 import type { RecentCutoffs } from './recent-cutoffs.js';
 
@@ -25,7 +25,8 @@ export const LATEST_ANSWER_MS = 3_000;
 export type OnSignInCutoff = (listener: (cutoff: SignInCutoff) => Promise<SignInCutoff | undefined>) => void;
 
 export interface SignInCutoffs {
-  readonly on: OnSignInCutoff;
+  /** @param complete completes the change of a cut-off of one client, whose node may have died before the change was complete */
+  on(listener: Parameters<OnSignInCutoff>[0], complete: (cutoff: ClientCutoff) => Promise<void>): void;
   /** Ends the sign-ins of a cut-off now. */
   cutOff(cutoff: SignInCutoff): Promise<void>;
   readonly withCutoff: WithCutoff;
@@ -52,7 +53,7 @@ export function createSignInCutoffs({ deliveries: { enqueue, handle }, caches, r
   };
 
   return {
-    on(listener) {
+    on(listener, complete) {
       end = listener;
       handle(KIND, async ({ data }) => {
         const cutoff = data as unknown as SignInCutoff;
@@ -60,6 +61,7 @@ export function createSignInCutoffs({ deliveries: { enqueue, handle }, caches, r
         if ('tid' in cutoff) await caches.changed(collections.tenants.name, cutoff.tid);
         // The node that made the change may have died before it noted the cut-off, and before it notified the caches.
         else await noted(cutoff);
+        if ('clientId' in cutoff) await complete(cutoff);
         const left = await listener(cutoff);
         if (left) (await enqueue([{ kind: KIND, data: { ...left } }])).release();
       });

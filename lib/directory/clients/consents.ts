@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { present } from '../../present.js';
 import type { Consent, Voucher } from '../../store/records/records.js';
-import type { DirectoryContext } from '../context.js';
+import type { ClientCutoff, DirectoryContext } from '../context.js';
 import { newRecord } from '../input.js';
 import { weaker } from '../vouchers.js';
 
@@ -32,11 +32,43 @@ export interface Consents {
 export interface ConsentsParts {
   /** Returns whether a voucher covers the privileges that a user has now. */
   readonly covers: (vouchedBy: Voucher, userId: string) => Promise<boolean>;
-  /**
-   * Raises an event of a user. Does nothing for a user who does not exist.
-   * @param cause as in `AccountEvents.raise`
-   */
-  readonly raise: (type: 'ConsentWithdrawn' | 'UserSignedOutOfClient', userId: string, clientId: string, cause?: string) => Promise<void>;
+  readonly raise: RaiseOfClient;
+}
+
+/**
+ * Raises an event of a user. Does nothing for a user who does not exist.
+ * @param cause as in `AccountEvents.raise`
+ */
+export type RaiseOfClient = (
+  type: 'ConsentWithdrawn' | 'UserSignedOutOfClient',
+  { oid, clientId, by }: Pick<ClientCutoff, 'oid' | 'clientId' | 'by'>,
+  cause: string,
+) => Promise<void>;
+
+type Rows = Pick<DirectoryContext['collections'], 'consents'>;
+
+/** Returns the member {@link ClientCutoff.consent} of a consent. */
+async function creationOf({ consents }: Rows, id: string, row: Consent | undefined): Promise<number | null | undefined> {
+  if (row) return row.createdAt.getTime();
+  return (await consents.has(id)) ? null : undefined;
+}
+
+/**
+ * Raises the event of a withdrawal or a sign-out, and removes the withdrawn consent, but no newer consent. A second call changes nothing, so that a
+ * delivery completes what its node could not.
+ */
+export async function completeCutoff(rows: Rows, raise: RaiseOfClient, cutoff: ClientCutoff): Promise<void> {
+  const { oid, clientId, at, consent } = cutoff;
+  const id = consentId(oid, clientId);
+  if (consent === undefined) return raise('UserSignedOutOfClient', cutoff, JSON.stringify([id, at]));
+  for (;;) {
+    const row = await rows.consents.get(id);
+    if ((await creationOf(rows, id, row)) !== consent) return;
+    // The event comes first. If the node dies in between, the consent is still there, and its creation in the cause prevents a second event.
+    await raise('ConsentWithdrawn', cutoff, JSON.stringify([id, consent]));
+    // The version protects a consent that the user gives in between.
+    if (await rows.consents.remove(id, row?.version)) return;
+  }
 }
 
 export function createConsents(context: DirectoryContext, { covers, raise }: ConsentsParts): Consents {
@@ -51,14 +83,10 @@ export function createConsents(context: DirectoryContext, { covers, raise }: Con
 
   async function endClient(userId: string, clientId: string): Promise<void> {
     const id = consentId(userId, clientId);
-    const consent = (await consents.get(id))?.createdAt.getTime();
-    const isThere = consent !== undefined || (await consents.has(id));
-    await withCutoff({ oid: userId, clientId, at: now(), ...present({ consent }) }, async () => {
-      // The event comes first: if the node dies in between, the consent can be withdrawn again. Its cause names the consent, so that there is one event.
-      if (isThere) await raise('ConsentWithdrawn', userId, clientId, JSON.stringify([id, consent]));
-      else await raise('UserSignedOutOfClient', userId, clientId);
-      if (isThere) await consents.remove(id);
-    });
+    const consent = await creationOf(context.collections, id, await consents.get(id));
+    const { once: _, ...by } = context.by;
+    const cutoff: ClientCutoff = { oid: userId, clientId, at: now(), ...present({ consent }), by };
+    await withCutoff(cutoff, () => completeCutoff(context.collections, raise, cutoff));
   }
 
   return {

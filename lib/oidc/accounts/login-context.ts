@@ -34,7 +34,7 @@ export interface PinnedLogin extends LoginContext {
 
 export type OurSession = Session & SessionExtras;
 /** A grant of the service. `sid` is the `sid` of the client's ID tokens: the client is notified if the grant ends before its session. */
-export type OurGrant = Grant & { login: PinnedLogin; sid?: string };
+export type OurGrant = Grant & { login: PinnedLogin; sid?: string } & Pick<GrantRecord, 'consent'>;
 
 /** A grant, as the store has it. */
 export interface GrantRecord {
@@ -48,6 +48,11 @@ export interface GrantRecord {
   readonly exp?: number;
   /** Set if the grant belongs to no browser session and is a sign-in by itself. */
   readonly isOwn?: true;
+  /**
+   * Creation of the consent that allowed the grant, in milliseconds since the epoch. The grant ends with this consent. Absent if the client needed no
+   * consent.
+   */
+  consent?: number;
   readonly openid?: { readonly scope?: string };
 }
 

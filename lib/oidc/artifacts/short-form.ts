@@ -18,6 +18,7 @@ const shortNames: ReadonlyMap<string, string> = new Map(
     authorizations: 'z',
     browser: 'b',
     clientId: 'c',
+    consent: 'k',
     exp: 'e',
     grantId: 'g',
     grants: 'G',

@@ -46,6 +46,7 @@ const checks: Readonly<Record<string, Check>> = {
     clientId: text,
     accountId: text,
     sid: optional(text),
+    consent: optional((value) => typeof value === 'number'),
     login: optional(members({ ...signIn, authTime: instant, amr: listOf(text), idp: text, session: optional(text) })),
   }),
 };

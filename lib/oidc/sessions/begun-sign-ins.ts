@@ -47,11 +47,15 @@ export async function endIfWithdrawn(parts: OidcParts, granted: readonly BegunSi
   return undefined;
 }
 
-async function isAllowed({ directory, internalClients }: OidcParts, { accountId, clientId, openid }: GrantRecord): Promise<boolean> {
+async function isAllowed(
+  { directory, internalClients }: OidcParts,
+  { accountId, clientId, openid, consent: by }: GrantRecord,
+): Promise<boolean> {
   if (internalClients.owns(clientId)) return true;
   const client = directory.clients.peek(clientId) ?? (await directory.clients.get(clientId));
   if (!client?.requireConsent) return true;
   const consent = await directory.consents.get(accountId, clientId);
+  if (by !== undefined && by !== consent?.createdAt.getTime()) return false;
   return openid?.scope?.split(' ').every((scope) => consent?.scopes.includes(scope)) ?? consent !== undefined;
 }
 

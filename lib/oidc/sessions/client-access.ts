@@ -6,8 +6,9 @@
  */
 import type { ClientCutoff } from '../../directory/index.js';
 import type { Artifact, ArtifactKey } from '../../store/artifact-store.js';
-import { clientOfArtifact, putAtOf } from '../../store/records/extension-artifacts.js';
-import { MAX_APART_SECONDS } from '../../store/times/clock.js';
+import { clientAccessOf } from '../../store/records/extension-artifacts.js';
+import { SHARED_APART_SECONDS } from '../../store/times/clock.js';
+import type { GrantRecord } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcParts } from '../context.js';
@@ -16,19 +17,21 @@ import { LogoutNotices } from './logout-notices.js';
 import { changeSession, removalsOf } from './sessions.js';
 
 /**
- * Ends the grants of a client that were made until the change, and records of extensions for the client. Notifies the client over the back channel. Does
- * nothing if the change was not made, because the consent that it withdraws is still there.
+ * Ends the grants of a client that were made until the change, and records of extensions for the client. Notifies the client over the back channel. A
+ * retried change spares the access that the user has given since.
  */
-export async function endOfClient(parts: OidcParts, { oid, clientId, at, consent }: ClientCutoff): Promise<void> {
-  const { directory } = parts;
-  const isSame = (one: { readonly clientId: string; readonly createdAt: Date }): boolean =>
-    one.clientId === clientId && one.createdAt.getTime() === consent;
-  if (consent !== undefined && (await directory.consents.find(oid)).some(isSame)) return;
+export async function endOfClient(parts: OidcParts, { oid, clientId, at }: ClientCutoff): Promise<void> {
   const { sessions, grants, others } = await recordsOf(parts, oid);
-  // The clock of the node that made a grant may be ahead.
-  const latest = at / 1000 + MAX_APART_SECONDS;
-  const ended = grants.filter(({ grant }) => grant.clientId === clientId && (grant.iat ?? 0) <= latest);
-  const endedToo = others.filter((artifact) => clientOfArtifact(artifact) === clientId && Number(putAtOf(artifact)) / 1000 <= latest);
+  // Reads the consent after the list. A grant in the list by a consent that is not current is by a withdrawn consent.
+  const consents = await parts.directory.consents.find(oid);
+  const current = consents.find((consent) => consent.clientId === clientId)?.createdAt.getTime();
+  const latest = at / 1000 + SHARED_APART_SECONDS;
+  const ends = ({ consent, iat = 0 }: GrantRecord): boolean => (consent === undefined ? iat <= latest : consent !== current);
+  const ended = grants.filter(({ grant }) => grant.clientId === clientId && ends(grant));
+  const endedToo = others.filter((artifact) => {
+    const access = clientAccessOf(artifact);
+    return access?.clientId === clientId && access.since / 1000 <= latest;
+  });
   await endGrants(parts, { keys: new Set(ended.map(({ key }) => key)), sessions, ended, endedToo });
 }
 

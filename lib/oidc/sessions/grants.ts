@@ -11,6 +11,7 @@ import { grantEnd, mayBeOffline, withoutOffline } from '../accounts/offline-acce
 import { ofSession } from '../accounts/requirements.js';
 import { resourceScopesOf } from '../accounts/resource-indicators.js';
 import type { Scopes } from '../accounts/scopes.js';
+import { createSalt } from '../artifacts/ids.js';
 import type { OidcParts } from '../context.js';
 
 /** A request for a grant, and what the session has for it. */
@@ -26,6 +27,10 @@ interface Wanted {
   readonly held: readonly string[];
   /** The session's grant, if it has all that the request asks for. */
   readonly covering: OurGrant | undefined;
+  /** The consent for the client, if the client needs one. */
+  readonly consent: Consent | undefined;
+  /** Whether the session's grant is by a consent that was withdrawn, and has not ended yet. */
+  readonly isWithdrawn: boolean;
 }
 
 /**
@@ -68,16 +73,19 @@ async function wantedOf(parts: OidcParts, scopesOf: Scopes, ctx: KoaContextWithO
   const resources = resourceScopesOf(ctx, scopes);
   const known = session.grantIdFor(client.clientId);
   const existing = known ? ((await provider.Grant.find(known)) as OurGrant | undefined) : undefined;
+  const isWithdrawn = existing?.consent !== undefined && existing.consent !== consent?.createdAt.getTime();
   const isSameLogin = existing !== undefined && isOfSameLogin(existing, account, session);
   const held = isSameLogin ? existing.getOIDCScope().split(' ') : [];
   if (scopes.length === 0) return undefined;
   // A withdrawn scope must not stay in a grant that has more than is allowed now.
   const covers =
+    (!record.requireConsent || existing?.consent === consent?.createdAt.getTime()) &&
     scopes.every((scope) => held.includes(scope)) &&
     (!record.requireConsent || held.length === scopes.length) &&
     coversClaims(existing, claims, record.requireConsent) &&
     [...resources].every(([resource, wanted]) => wanted.every((scope) => existing?.getResourceScope(resource).split(' ').includes(scope)));
-  return { account, client, record, session, scopes, claims, resources, held, covering: isSameLogin && covers ? existing : undefined };
+  const covering = isSameLogin && covers ? existing : undefined;
+  return { account, client, record, session, scopes, claims, resources, held, covering, consent, isWithdrawn };
 }
 
 const isOfSameLogin = ({ accountId, login }: OurGrant, account: Account, session: OurSession): boolean =>
@@ -93,7 +101,7 @@ async function makeGrant(
   parts: OidcParts,
   accounts: Accounts,
   ctx: KoaContextWithOIDC,
-  { account, client, record, session, scopes, claims, resources, held }: Wanted,
+  { account, client, record, session, scopes, claims, resources, held, consent, isWithdrawn }: Wanted,
 ): Promise<Grant | undefined> {
   // A new grant stores the `sub` of the account, so the account is not read from a cache.
   const loaded = await accounts.loadFresh(ctx, account.accountId);
@@ -110,6 +118,9 @@ async function makeGrant(
   grant.login = loginOfSession(session, subOf(loaded.person.user), lifetimes);
   const exp = grantEnd(all, grant.login, record, { ...lifetimes, now: parts.now });
   grant.exp = exp;
+  if (consent) grant.consent = consent.createdAt.getTime();
+  // The client will be notified of the end of the withdrawn grant by its `sid`, which must not end the new sign-in.
+  if (isWithdrawn) session.sidFor(client.clientId, createSalt());
   session.ensureClientContainer(client.clientId);
   const sid = session.sidFor(client.clientId) as string;
   grant.sid = sid;

@@ -7,7 +7,7 @@ export type Held = (ctx: KoaContextWithOIDC, client: Client, scopes: readonly st
 /** Limits a grant to the scopes that its client may have now. The scope of every token, and the claims of userinfo, are read from these scopes. */
 export function customiseGrant({ Grant }: Provider, held: Held): void {
   // Members of the service that oidc-provider stores.
-  Object.defineProperty(Grant, 'IN_PAYLOAD', { value: [...membersOf(Grant), 'login', 'sid', 'isOwn'] });
+  Object.defineProperty(Grant, 'IN_PAYLOAD', { value: [...membersOf(Grant), 'login', 'sid', 'isOwn', 'consent'] });
   const { getOIDCScopeFiltered, getResourceScopeFiltered } = Grant.prototype;
   const narrowed = (granted: string): string => {
     const ctx = Provider.ctx;

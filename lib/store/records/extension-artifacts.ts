@@ -70,6 +70,8 @@ interface Envelope {
   readonly grant?: ArtifactKey;
   /** Id of the client whose access the record is. */
   readonly client?: string;
+  /** Time at which an update made the record the access of the client, in milliseconds since the epoch. @default `at` */
+  readonly clientAt?: number;
 }
 
 const PREFIX = 'Extension.';
@@ -79,9 +81,19 @@ const PURPOSE = 'extension artifacts';
 export const putAtOf = (artifact: Pick<Artifact, 'key' | 'value'>): Date | undefined =>
   artifact.key.startsWith(PREFIX) ? new Date(envelopeOf(artifact).at) : undefined;
 
-/** Returns the client of a record of an extension; undefined for a record without a client. */
-export const clientOfArtifact = (artifact: Pick<Artifact, 'key' | 'value'>): string | undefined =>
-  artifact.key.startsWith(PREFIX) ? envelopeOf(artifact).client : undefined;
+/** The access of a client that a record of an extension is. */
+interface ClientAccess {
+  readonly clientId: string;
+  /** Start of the access, in milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** Returns the access that a record of an extension is; undefined for a record without a client. */
+export function clientAccessOf(artifact: Pick<Artifact, 'key' | 'value'>): ClientAccess | undefined {
+  if (!artifact.key.startsWith(PREFIX)) return undefined;
+  const { client: clientId, at, clientAt: since = at } = envelopeOf(artifact);
+  return clientId === undefined ? undefined : { clientId, since };
+}
 
 export interface ExtensionArtifactsParts {
   readonly artifacts: ArtifactStore;
@@ -143,7 +155,7 @@ async function read(scope: Scope, id: string): Promise<unknown> {
 }
 
 async function update(scope: Scope, id: string, change: (value: unknown) => unknown, options?: PutArtifact): Promise<unknown> {
-  const { artifacts, kind } = scope;
+  const { artifacts, kind, now } = scope;
   const key = keyOf(kind, id);
   for (;;) {
     const artifact = await live(scope, key);
@@ -157,7 +169,9 @@ async function update(scope: Scope, id: string, change: (value: unknown) => unkn
       continue;
     }
     const { version, ...rest } = artifact;
-    const value = JSON.stringify({ ...envelopeOf(artifact), ...present({ client: options?.clientId }), ...stored(scope, key, after) });
+    const client = options?.clientId;
+    const access = client === undefined ? {} : { client, clientAt: now() };
+    const value = JSON.stringify({ ...envelopeOf(artifact), ...access, ...stored(scope, key, after) });
     const seconds = options?.lifetimeSeconds;
     const expiresAt = seconds === undefined ? rest.expiresAt : nodeTime() + lifetimeMsOf(kind, seconds);
     if ((await artifacts.commit([{ op: 'put', if: { version }, ...rest, expiresAt, value }])).ok) return after;

@@ -17,6 +17,8 @@ const TOLD_MS = 2000;
 const TOLERATED_MS = 30_000;
 /** Maximum seconds between the clocks of two nodes, if each differs from the store's clock as much as is tolerated. */
 export const MAX_APART_SECONDS = (2 * TOLERATED_MS) / 1000;
+/** Maximum seconds between the estimates of the store's time by two nodes. */
+export const SHARED_APART_SECONDS = (2 * NOISE_MS) / 1000;
 /** Milliseconds after which an answer is too late for a measurement. */
 const SLOW_MS = 1500;
 

@@ -24,7 +24,7 @@ function withSteps(listener: Listener | undefined) {
   };
   const recent = { ...unknownCutoffs, note: async (oid: string) => void steps.push(`noted ${oid}`) };
   const cutoffs = createSignInCutoffs({ deliveries, caches: { changed: async () => undefined }, recent, now: Date.now });
-  if (listener) cutoffs.on(listener);
+  if (listener) cutoffs.on(listener, async ({ clientId }) => void steps.push(`completed ${clientId}`));
   const change = async () => void steps.push('changed');
   return {
     steps,
@@ -72,14 +72,14 @@ test('F5: a delivered cut-off is noted first, because its node may have died bef
   expect(steps).toEqual(['noted o', 'ended']);
 });
 
-test('F5: the cut-off of one client is not noted, because the user may still sign in to the others', async () => {
+test('F5: the cut-off of one client is not noted, because the user may still sign in to the others; a delivery completes it first', async () => {
   const { steps, run, deliver } = withSteps(async () => {
     steps.push('ended');
     return undefined;
   });
-  await run({ oid: 'o', clientId: 'c', at: 1 });
-  await deliver({ oid: 'o', clientId: 'c', at: 1 });
-  expect(steps).toEqual(['enqueued', 'changed', 'ended', 'withdrawn', 'answered', 'ended']);
+  await run({ oid: 'o', clientId: 'c', at: 1, by: {} });
+  await deliver({ oid: 'o', clientId: 'c', at: 1, by: {} });
+  expect(steps).toEqual(['enqueued', 'changed', 'ended', 'withdrawn', 'answered', 'completed c', 'ended']);
 });
 
 test('F5: the sign-ins of a tenant are delivered, because there may be many', async () => {

@@ -4,7 +4,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { decodeJwt } from 'jose';
 import type { ArtifactStore, DirectoryStore } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
-import { withCollections } from '../../store/with-collections.js';
 import { recordedEvents } from '../../support/administration/recorded-events.js';
 import { Agent, authorizeUrl, createPkce, type Json, obtainTokens } from '../../support/client/agent.js';
 import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../../support/client/receivers/logout-receiver.js';
@@ -20,8 +19,6 @@ let shared: DirectoryStore;
 let service: Instances;
 /** Whether the first node cannot list the records of an account. */
 let isListDown = false;
-/** Whether the first node dies when it removes a consent: before the removal reaches the store, or after it. */
-let dies: 'before' | 'after' | undefined;
 const CLIENT = 'third-party';
 
 beforeAll(async () => {
@@ -36,22 +33,13 @@ beforeAll(async () => {
     ...client,
     metadata: { ...client.metadata, ...([CLIENT, 'web'].includes(client.id) ? { backchannel_logout_uri: receiver.url } : {}) },
   }));
-  const mortal = withCollections(shared, (rows, name) => ({
-    async remove(id, version) {
-      const death = name === 'consents' ? dies : undefined;
-      if (death === 'before') return new Promise(() => {});
-      const wasThere = await rows.remove(id, version);
-      return death === 'after' ? new Promise(() => {}) : wasThere;
-    },
-  }));
-  service = await startInstances(2, (node) => (node === 0 ? { artifacts: failing, directory: mortal } : { artifacts, directory: shared }), {
+  service = await startInstances(2, (node) => ({ artifacts: node === 0 ? failing : artifacts, directory: shared }), {
     seed: { ...testSeed, clients } as unknown as typeof testSeed,
     outgoing: callLoopback,
   });
 });
 afterEach(() => {
   isListDown = false;
-  dies = undefined;
   backToPresent();
 });
 afterAll(async () => {
@@ -163,32 +151,6 @@ describe('F5: the withdrawal of a consent', () => {
     isListDown = false;
     await until(async () => !(await isActive(service.issuer, tokens.refresh_token, CLIENT)));
     await told(tokens);
-  });
-
-  test('B1: whose node dies after it removed the consent is completed by another node, with one event', async () => {
-    const carol = await userOf('carol@acme.test');
-    const { tokens } = await allowedTokens(service.issuer, { userName: 'carol@acme.test', password: 'carol' });
-    const events = (await recordedEvents(shared, 'ConsentWithdrawn')).length;
-    dies = 'after';
-    void withdraw(carol.userId).catch(() => undefined);
-    await until(async () => !(await isActive(service.at(1), tokens.refresh_token, CLIENT)));
-    expect(await idp(1).directory.consents.find(carol.userId)).toEqual([]);
-    await told(tokens);
-    expect(await recordedEvents(shared, 'ConsentWithdrawn')).toHaveLength(events + 1);
-  });
-
-  test('B1: whose node dies before it removed the consent ends nothing, and can be repeated, with one event', async () => {
-    const carol = await userOf('carol@acme.test');
-    const { tokens } = await allowedTokens(service.issuer, { userName: 'carol@acme.test', password: 'carol' });
-    const events = (await recordedEvents(shared, 'ConsentWithdrawn')).length;
-    dies = 'before';
-    void withdraw(carol.userId).catch(() => undefined);
-    // Longer than a delivery is held.
-    await sleep(4_500);
-    expect(await aliveAt(tokens)).toEqual(alive);
-    expect(await withdraw(carol.userId, 1)).toBe(true);
-    expect(await aliveAt(tokens)).toEqual(dead);
-    expect(await recordedEvents(shared, 'ConsentWithdrawn')).toHaveLength(events + 1);
   });
 });
 

@@ -10,7 +10,7 @@ import { epochSeconds } from '../../../times/epoch-seconds.js';
 import { nodeSeconds } from '../../../times/node-time.js';
 import type { Accounts } from '../../accounts/account.js';
 import { boundImpersonation } from '../../accounts/impersonation.js';
-import type { PinnedLogin } from '../../accounts/login-context.js';
+import type { GrantRecord, PinnedLogin } from '../../accounts/login-context.js';
 import { getsRefreshToken, grantEnd, mayBeOffline, withoutOffline } from '../../accounts/offline-access.js';
 import type { Scopes } from '../../accounts/scopes.js';
 import { sessionEnd } from '../../accounts/session-end.js';
@@ -27,7 +27,13 @@ import { firstRefreshToken } from './refresh-token.js';
 
 /** A new grant, and the input of its tokens. */
 interface Made {
-  readonly grant: { readonly exp: number; readonly login: PinnedLogin; readonly sid: string; readonly isOwn: true; readonly scope: string };
+  readonly grant: Pick<GrantRecord, 'consent'> & {
+    readonly exp: number;
+    readonly login: PinnedLogin;
+    readonly sid: string;
+    readonly isOwn: true;
+    readonly scope: string;
+  };
   readonly source: AdapterPayload & { readonly accountId: string; readonly scope: string };
 }
 
@@ -143,7 +149,7 @@ async function made(
   const sid = createSalt();
   const scope = granted.join(' ');
   return {
-    grant: { exp, login, sid, isOwn: true, scope },
+    grant: { exp, login, sid, isOwn: true, scope, ...(consent && { consent: consent.createdAt.getTime() }) },
     source: {
       accountId: oid,
       amr: [...amr],
