@@ -36,6 +36,12 @@ const textOf = ({ body }: Answer): string =>
     .replace(/<[^>]+>/g, ' ')
     .replace(/\s+/g, ' ');
 
+/** Returns the URL of “Use another account”. */
+const otherAccountOf = ({ body, url }: Answer): string => {
+  const [, href = 'missing:'] = /<a[^>]*href="([^"]+)"[^>]*>(?:\s|<[^a][^>]*>)*Use another account/.exec(body) ?? [];
+  return new URL(href.replaceAll('&amp;', '&'), url).href;
+};
+
 const mails = captureMail();
 const [acme, ...otherTenants] = adminSeed.tenants;
 const people = ['ann', 'ben', 'cat', 'dan', 'eve', 'fay', 'gus', 'hal', 'ida', 'jim', 'kim', 'lea'];
@@ -47,7 +53,7 @@ const seed = {
 
 describe('a sign-in in a browser', () => {
   const upstream: Upstream = { subject: 'eve-there', seen: [] };
-  const service = useIdp({ seed, mail: mails.mail, extensions: [upstreamMethod('upstream', upstream)] });
+  const service = useIdp({ seed, mail: mails.mail, trustProxy: true, extensions: [upstreamMethod('upstream', upstream)] });
   let admin: AdminClient;
   beforeAll(async () => {
     admin = administer(service.issuer, await adminToken(service.issuer, 'acme'));
@@ -163,6 +169,41 @@ describe('a sign-in in a browser', () => {
     expect((await recentOf(service, parent)).map(({ clientId }) => clientId)).toEqual(['web']);
     expect(await recentOf(service, child)).toHaveLength(1);
   });
+
+  test.each([
+    ['goes on', true],
+    ['leaves it for the account page', false],
+  ])(
+    'that switches to a linked account by password is one entry, with the browser and address of then: the browser %s',
+    async (_, goesOn) => {
+      const [parent, child] = ['alice@acme.test', 'alice@globex.test'];
+      const before = (await recentOf(service, parent)).length;
+      const agent = new Agent({ 'user-agent': FIREFOX, 'x-forwarded-for': '203.0.113.7' });
+      await signIn(agent, urlAt(service, { acr_values: `tenant:${await tenantNamed(service.idp, 'Globex')}` }), child, 'alice');
+      const ofChild = (await recentOf(service, child)).length;
+      const second = epochSeconds();
+      await until(() => epochSeconds() > second);
+      Object.assign(agent.headers, { 'user-agent': 'no browser of the table', 'x-forwarded-for': '198.51.100.7' });
+      const url = urlAt(service, { prompt: 'login', acr_values: `tenant:${await tenantNamed(service.idp, 'Acme')}` });
+      const accounts = await agent.follow(await agent.get(url));
+      const asked = await agent.follow(await agent.get(otherAccountOf(accounts)));
+      const named = await agent.follow(await agent.submit(asked, { identifier: parent }));
+      const completed = await agent.submit(named, { password: 'alice' });
+      expect([completed.status, completed.location]).toEqual([303, expect.stringContaining(`${service.issuer}/`)]);
+      expect(await recentOf(service, parent)).toHaveLength(before);
+      if (goesOn) expect(membersOf(await agent.follow(completed))).toHaveProperty('code');
+      const account = () => agent.get(`${service.issuer}/idp/account`).then((answer) => agent.follow(answer));
+      expect(titleOf(await account())).toBe('Your account');
+      // The request continues later too, which is the same sign-in.
+      if (!goesOn) await agent.follow(completed);
+      await account();
+      const [entry, ...others] = await recentOf(service, parent);
+      expect(others).toHaveLength(before);
+      expect(entry).toMatchObject({ amr: ['pwd'], clientId: goesOn ? 'web' : 'account:page', address: '198.51.100.0/24' });
+      expect([entry?.browser, entry?.system]).toEqual([undefined, undefined]);
+      expect(await recentOf(service, child)).toHaveLength(ofChild);
+    },
+  );
 
   test('is in the export of the person, and is erased with the person', async () => {
     await signIn(inFirefox(), urlAt(service), 'hal', 'hal');

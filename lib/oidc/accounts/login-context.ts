@@ -77,18 +77,27 @@ export function sessionNameOf({ uid }: { readonly uid?: string | undefined }): s
 
 export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.session as OurSession;
 
-/** Members of a sign-in that {@link startSignIn} takes from the request of the browser. */
+/** Members of a sign-in that describe the browser of the request. */
 type OfBrowser = Pick<SessionExtras, 'browser' | 'system' | 'address'>;
+
+/** Returns the members of a new sign-in in the browser of the request. The sign-in is not in the history of its user yet. */
+export const begunIn = (
+  ctx: Parameters<typeof browserOfRequest>[0] & { readonly ip: string },
+  { sessions }: Pick<ResolvedOptions, 'sessions'>,
+): OfBrowser & Pick<SessionExtras, 'unrecorded'> => ({
+  ...browserOfRequest(ctx),
+  ...present({ address: shownAddress(ctx.ip, sessions.address) }),
+  unrecorded: true,
+});
 
 /** Replaces the extra members of the request's session by the members of a new sign-in in this browser. */
 export function startSignIn(
   ctx: KoaContextWithOIDC,
-  { sessions }: Pick<ResolvedOptions, 'sessions'>,
+  options: Pick<ResolvedOptions, 'sessions'>,
   login: Omit<SessionExtras, 'signIn' | 'actsAs' | 'provenAt' | 'unrecorded' | 'grants' | keyof OfBrowser>,
 ): void {
   const session = sessionOf(ctx);
-  const ofBrowser: OfBrowser = { ...browserOfRequest(ctx), ...present({ address: shownAddress(ctx.ip, sessions.address) }) };
-  const begun = { ...login, ...ofBrowser, signIn: createSalt(), actsAs: undefined, provenAt: undefined, unrecorded: true };
+  const begun = { ...login, ...begunIn(ctx, options), signIn: createSalt(), actsAs: undefined, provenAt: undefined };
   for (const member of [...signInMembers, 'aside'] as const) Object.assign(session, { [member]: begun[member] });
 }
 

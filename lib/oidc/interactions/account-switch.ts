@@ -9,7 +9,7 @@ import type Provider from 'oidc-provider';
 import type { Interaction as ProviderInteraction } from 'oidc-provider';
 import type { SignIn } from '../../contract/sign-in/interaction.js';
 import { subOf } from '../../directory/index.js';
-import type { OurSession } from '../accounts/login-context.js';
+import { begunIn, type OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcParts } from '../context.js';
@@ -32,7 +32,7 @@ export function createAccountSwitch(
   provider: () => Provider,
   find: (ctx: Context) => Promise<ProviderInteraction | undefined>,
 ) {
-  const { directory, artifacts, browserState } = parts;
+  const { directory, artifacts, browserState, options } = parts;
   return async (ctx: Context, { oid, amr, idp, method, proof }: SignIn, { loginTs, owner, used, mfaIn, heldTo }: Begun): Promise<void> => {
     const found = (await provider().Session.get(ctx)) as OurSession;
     const { uid, accountId, act } = found;
@@ -40,10 +40,11 @@ export function createAccountSwitch(
     const details = await find(ctx);
     const [before, after] = await Promise.all([accountId, oid].map((id) => directory.accounts.findByOid(id)));
     const isSamePerson = !act && before && after && subOf(before.person.user) === subOf(after.person.user);
+    const signedIn = { accountId: oid, loginTs, amr: [...amr], idp, method, used, owner, mfaIn, heldTo, proof, provenAt: undefined };
+    // The session may have begun at another address. A name of the browser that is unknown now is not known from the former sign-in.
+    const here = { browser: undefined, system: undefined, address: undefined, ...begunIn(ctx, options) };
     const takeOver = (now: SessionPayload): SessionPayload | undefined =>
-      isSameSignIn(now, found)
-        ? { ...now, accountId: oid, loginTs, amr: [...amr], idp, method, used, owner, mfaIn, heldTo, proof, provenAt: undefined }
-        : undefined;
+      isSameSignIn(now, found) ? { ...now, ...signedIn, ...here } : undefined;
     const isTakenOver = isSamePerson && (await giveSession(parts, keyOf('Session', uid), takeOver)) !== undefined;
     if (details?.session) {
       details.session = { uid, ...(isTakenOver ? { accountId: oid } : {}) } as typeof details.session;
