@@ -11,6 +11,9 @@
  */
 export type ImpersonationEnd = 'operator' | 'time' | 'administrator' | 'sign-out' | 'permission' | 'target';
 
+/** Credential whose change signed a user out: the password of the user or of the parent account, or a second factor. */
+export type SignOutReason = 'password' | 'factor';
+
 /** Data of each event, by type. Extensions add the data of their events by declaration merging. */
 export interface EventMap {
   UserClaimAdded: { readonly AggregateId: string; readonly ClaimType: string; readonly ClaimValue: string };
@@ -27,6 +30,8 @@ export interface EventMap {
   /** The user can sign in at the identity provider `Idp`, in addition to existing methods. */
   UserIdentityAdded: { readonly AggregateId: string; readonly Idp: string };
   UserIdentityRemoved: { readonly AggregateId: string; readonly Idp: string };
+  /** The user confirmed, when they signed in at `Idp`, the identity that a tenant's administrator had recorded for the user. */
+  UserIdentityConfirmed: { readonly AggregateId: string; readonly Idp: string };
   /** The host's mail accepted the invitation. */
   InvitationSent: { readonly AggregateId: string; readonly UserId: string };
   /** The invitation can no longer be accepted. */
@@ -37,8 +42,11 @@ export interface EventMap {
   UserDisabled: { readonly AggregateId: string };
   UserEnabled: { readonly AggregateId: string };
   UserActivated: { readonly AggregateId: string };
-  /** Every sign-in and token of the user before this moment is revoked. */
-  UserSignedOut: { readonly AggregateId: string };
+  /**
+   * Every sign-in and token of the user before this moment is revoked, except those of a session that the user keeps. `Reason` names the credential whose
+   * change required the sign-out. It is absent if somebody asked for the sign-out itself.
+   */
+  UserSignedOut: { readonly AggregateId: string; readonly Reason?: SignOutReason };
   /** An authorized client or administrator had a reset link mailed to the user. */
   UserPasswordResetRequested: { readonly AggregateId: string };
   /** The password of the user was changed. */
@@ -54,7 +62,7 @@ export interface EventMap {
    * browser.
    */
   UserSignedInWithNewBrowser: { readonly AggregateId: string; readonly SignInId: string };
-  /** An administrator ended one session of the user. */
+  /** The user, or an administrator, ended one session of the user. */
   SessionEnded: { readonly AggregateId: string; readonly SessionId: string };
   /** The user, or an administrator, withdrew the consent of the user for a client. The grants and tokens of the client for this user are revoked. */
   ConsentWithdrawn: { readonly AggregateId: string; readonly ClientId: string };
@@ -191,6 +199,7 @@ export const eventNames = [
   'UserRegistered',
   'UserIdentityAdded',
   'UserIdentityRemoved',
+  'UserIdentityConfirmed',
   'InvitationSent',
   'InvitationRevoked',
   'InvitationLinkFetched',

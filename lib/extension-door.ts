@@ -164,7 +164,7 @@ export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';
 export { type LanguageSources, wantedLocale } from './display/wanted-locale.js';
 export { ConfigError, defineErrors, type ErrorEntry, type ExtensionErrors, IdpError } from './errors.js';
-export type { Attribution, EventMap, EventMetadata, EventName, IdpEvent, ImpersonationEnd, WriteOnce } from './events.js';
+export type { Attribution, EventMap, EventMetadata, EventName, IdpEvent, ImpersonationEnd, SignOutReason, WriteOnce } from './events.js';
 export type { FetchProblem } from './fetch/fetch-rules.js';
 export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
 export { isHttpsOrLocal, isLoopback } from './fetch/loopback.js';

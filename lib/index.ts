@@ -109,7 +109,7 @@ export type {
 } from './directory/index.js';
 export { type Locale, locales } from './display/locales.js';
 export { ConfigError, type ConfigProblem, type ErrorCode, errorTable, IdpError } from './errors.js';
-export type { Attribution, EventListener, EventMap, EventName, IdpEvent } from './events.js';
+export type { Attribution, EventListener, EventMap, EventName, IdpEvent, SignOutReason } from './events.js';
 export { createDrain, type DrainableServer } from './http/drain.js';
 export type { LogFields, Logger } from './logger.js';
 export type {

@@ -10,5 +10,5 @@ export async function signOutOf(
   by: Attribution,
 ): Promise<void> {
   for (const { person, tenant } of await directory.accounts.family(owner.person))
-    await sessions.endAll({ tid: tenant.id, userId: person.user.id }, by);
+    await sessions.endAll({ tid: tenant.id, userId: person.user.id }, by, 'factor');
 }

@@ -166,7 +166,7 @@ export class UserFactors {
       if (service.now() - at < PATIENCE_MS && !(await this.load(owner)).isEnrolled) throw new Error('the factor is being added');
       return;
     }
-    await sessions.endOthers({ tid: owner.tenant.id, userId: oid }, { session, cause: factorId }, by);
+    await sessions.endOthers({ tid: owner.tenant.id, userId: oid }, { session, cause: factorId }, by, 'factor');
   }
 
   /** Uses a code of an authenticator app. Each code is valid once, also for concurrent attempts on several nodes. */

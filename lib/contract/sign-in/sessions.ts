@@ -1,6 +1,6 @@
 /** Sessions of users, for administrators. */
 import type { ParentRef } from '../../directory/index.js';
-import type { Attribution } from '../../events.js';
+import type { Attribution, SignOutReason } from '../../events.js';
 
 /** A session: one browser in which a user is signed in, or a sign-in without a browser. */
 export interface UserSession {
@@ -51,14 +51,23 @@ export interface Sessions {
   list(user: UserRef): Promise<readonly UserSession[]>;
   /** Ends a session with all its grants, and notifies the clients of the session. Returns false if the user has no such session. */
   end(user: UserRef, id: string, by?: Attribution): Promise<boolean>;
-  /** Signs the user out everywhere: revokes every sign-in and every token from before this moment, and notifies the clients. */
-  endAll(user: UserRef, by?: Attribution): Promise<void>;
+  /**
+   * Signs the user out everywhere: revokes every sign-in and every token from before this moment, and notifies the clients.
+   * @param reason the change that requires it, of which the user is notified already. @default the user is notified of the sign-out
+   */
+  endAll(user: UserRef, by?: Attribution, reason?: SignOutReason): Promise<void>;
   /**
    * Signs the user out everywhere, except in one session and its grants. Sign-ins to linked accounts by the same credential end too. A second call with the
    * same cause changes nothing.
    * @param spared the session that continues, as {@link UserSession.id}, and a name of the cause
+   * @param reason as in {@link endAll}
    */
-  endOthers(user: UserRef, spared: { readonly session: string; readonly cause: string }, by?: Attribution): Promise<void>;
+  endOthers(
+    user: UserRef,
+    spared: { readonly session: string; readonly cause: string },
+    by?: Attribution,
+    reason?: SignOutReason,
+  ): Promise<void>;
   /** Returns the clients that the user is signed in to, in the order of their first sign-ins. */
   clients(user: UserRef): Promise<readonly SignedInClient[]>;
   /**

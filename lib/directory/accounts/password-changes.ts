@@ -113,7 +113,7 @@ function withPassword(
   const next = { ...decided, user: { ...user, ...ended(user), newPassword }, updatedAt: new Date(now()) };
   const events = [
     pendingEvent(now, 'UserPasswordChanged', row.tid, { AggregateId: userId }),
-    ...(endsSignIns ? [pendingEvent(now, 'UserSignedOut', row.tid, { AggregateId: userId })] : []),
+    ...(endsSignIns ? [pendingEvent(now, 'UserSignedOut', row.tid, { AggregateId: userId, Reason: 'password' })] : []),
   ];
   return withEvents(next, ...events.map((event) => attributedEvent(event, by)));
 }
@@ -151,7 +151,7 @@ async function cutOff(
       const user = { ...row.user, notBefore: nextNotBefore(row.user) };
       return withEvents(
         { ...row, user, updatedAt: new Date(now()) },
-        pendingEvent(now, 'UserSignedOut', row.tid, { AggregateId: user.id }),
+        pendingEvent(now, 'UserSignedOut', row.tid, { AggregateId: user.id, Reason: 'password' }),
       );
     }),
   );

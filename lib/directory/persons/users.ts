@@ -1,4 +1,6 @@
 import { IdpError } from '../../errors.js';
+import type { SignOutReason } from '../../events.js';
+import { present } from '../../present.js';
 import type { ExternalIdentity, PendingEvent, Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext, NextNotBefore } from '../context.js';
 import { type GroupRefs, groupRefs, resolveGroupIds } from '../groups/group-refs.js';
@@ -69,13 +71,17 @@ export interface Users {
   /** Lets an invited user sign in; a disabled user can sign in after it is enabled. @throws IdpError `not_found`. */
   activate(userId: string): Promise<PersonWithUser>;
   /** Ends every sign-in before this moment, and notifies the clients. @throws IdpError `not_found`. */
-  signOutEverywhere(userId: string): Promise<PersonWithUser>;
+  signOutEverywhere(userId: string, reason?: SignOutReason): Promise<PersonWithUser>;
   /**
    * Ends every sign-in before this moment, except the sign-in of one session and its grants. A second call with the same cause changes
    * nothing.
    * @param spared the session's name, as `sessions.list` has it. @throws IdpError `not_found`.
    */
-  signOutOthers(userId: string, spared: { readonly session: string; readonly cause: string }): Promise<PersonWithUser>;
+  signOutOthers(
+    userId: string,
+    spared: { readonly session: string; readonly cause: string },
+    reason?: SignOutReason,
+  ): Promise<PersonWithUser>;
   /**
    * Removes the user with its sign-ins, password, consents, external identities, group memberships, invitations and account links. The
    * person stays.
@@ -131,8 +137,8 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
     disable: (userId) => disable(scope, userId),
     enable: (userId, check) => enable(scope, userId, check),
     activate: (userId) => activate(scope, userId),
-    signOutEverywhere: (userId) => signOutEverywhere(scope, userId),
-    signOutOthers: (userId, spared) => signOutOthers(scope, userId, spared),
+    signOutEverywhere: (userId, reason) => signOutEverywhere(scope, userId, reason),
+    signOutOthers: (userId, spared, reason) => signOutOthers(scope, userId, spared, reason),
     remove: (userId, judge) => removeUser(tid, userId, judge),
   };
 }
@@ -258,7 +264,10 @@ function acknowledgeIdentity(scope: Scope, userId: string, identity: ExternalIde
       externalIdentities.some(isNew)
         ? changedUser({ externalIdentities: externalIdentities.map((one) => (isNew(one) ? { ...one, isAcknowledged: true } : one)) })
         : {},
-    (next) => pendingEvent(scope.context.now, 'PersonUpdated', scope.tid, { AggregateId: next.id }),
+    (next) => [
+      pendingEvent(scope.context.now, 'PersonUpdated', scope.tid, { AggregateId: next.id }),
+      pendingEvent(scope.context.now, 'UserIdentityConfirmed', scope.tid, { AggregateId: userId, Idp: identity.idp }),
+    ],
   );
 }
 
@@ -337,11 +346,15 @@ const activate = ({ context: { now }, rows, tid }: Scope, userId: string): Promi
     return changed(row, next, pendingEvent(now, 'UserActivated', tid, { AggregateId: userId }));
   });
 
-const signOutEverywhere = ({ context: { now, withCutoff }, rows, tid }: Scope, userId: string): Promise<PersonWithUser> =>
+const signOutEverywhere = (
+  { context: { now, withCutoff }, rows, tid }: Scope,
+  userId: string,
+  reason?: SignOutReason,
+): Promise<PersonWithUser> =>
   withCutoff({ oid: userId }, (nextNotBefore) =>
     rows.updateByUser(userId, (row) => {
       const next = { ...row, user: { ...row.user, notBefore: nextNotBefore(row.user) }, updatedAt: new Date(now()) };
-      return withEvents(next, pendingEvent(now, 'UserSignedOut', tid, { AggregateId: userId }));
+      return withEvents(next, pendingEvent(now, 'UserSignedOut', tid, { AggregateId: userId, ...present({ Reason: reason }) }));
     }),
   );
 
@@ -349,11 +362,12 @@ const signOutOthers = (
   { context: { now, withCutoff }, rows, tid }: Scope,
   userId: string,
   spared: { readonly session: string; readonly cause: string },
+  reason?: SignOutReason,
 ): Promise<PersonWithUser> =>
   withCutoff({ oid: userId }, (nextNotBefore) =>
     rows.updateByUser(userId, (row) => {
       if (row.user.spared?.cause === spared.cause) return row;
       const next = { ...row, user: { ...row.user, ...sparing(row.user, spared, nextNotBefore) }, updatedAt: new Date(now()) };
-      return withEvents(next, pendingEvent(now, 'UserSignedOut', tid, { AggregateId: userId }));
+      return withEvents(next, pendingEvent(now, 'UserSignedOut', tid, { AggregateId: userId, ...present({ Reason: reason }) }));
     }),
   );

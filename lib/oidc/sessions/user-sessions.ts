@@ -60,14 +60,14 @@ export function createUserSessions(parts: OidcParts): Sessions {
     list: (user) => list(parts, user),
     end: (user, id, by = {}) => end(parts, user, id, by),
 
-    async endOthers(user, spared, by = {}) {
+    async endOthers(user, spared, by = {}, reason = undefined) {
       await accountOf(parts, user);
-      await directory.as(by).forTenant(user.tid).users.signOutOthers(user.userId, spared);
+      await directory.as(by).forTenant(user.tid).users.signOutOthers(user.userId, spared, reason);
     },
 
-    async endAll(user, by = {}) {
+    async endAll(user, by = {}, reason = undefined) {
       await accountOf(parts, user);
-      await directory.as(by).forTenant(user.tid).users.signOutEverywhere(user.userId);
+      await directory.as(by).forTenant(user.tid).users.signOutEverywhere(user.userId, reason);
     },
 
     clients: (user) => clients(parts, user),
