@@ -99,27 +99,33 @@ export const takenLetter = (due: DueLink, holder: Pick<Person, 'locale'>, locale
   ]);
 
 /** A change to an account, or an event that the service detected. */
-interface NotedChange {
+export interface NotedChange {
   /** Name of the texts of the mail. */
   readonly name: string;
   readonly time: Date;
   readonly to: string;
   /** Names of the changed parts, for the texts that have a place for them. */
   readonly parts?: InLanguage;
+  /** @default 'text' */
+  readonly text?: 'text' | 'unnamed';
+  /** Name of the client, for the texts that have a place for it. */
+  readonly client?: string;
   /** @default 'notYou' */
-  readonly note?: 'notYou' | 'seen';
+  readonly note?: 'notYou' | 'seen' | 'ended';
+  /** As in `Letter`. */
+  readonly isFrequent?: true;
 }
 
 /** Returns the mail that notifies a user of a change to the account, or of an event that the service detected. */
 export const noticeLetter = (
-  { name, time, to, parts = { inLanguage: () => '' }, note = 'notYou' }: NotedChange,
+  { name, time, to, parts = { inLanguage: () => '' }, text = 'text', client, note = 'notYou', isFrequent }: NotedChange,
   { person, tenant }: Pick<Account, 'person' | 'tenant'>,
 ): Letter => ({
   ...letter({ to, kind: 'account-changed', tenant, person }, name, time, (values) => [
-    { part: 'text', text: said(`${name}.text`, { ...values, parts }) },
+    { part: 'text', text: said(`${name}.${text}`, { ...values, parts, ...present({ client }) }) },
     { part: 'note', text: said(note, values) },
   ]),
-  ...(name === 'profile' && { isFrequent: true }),
+  ...present({ isFrequent }),
 });
 
 interface NewBrowser {

@@ -9,10 +9,11 @@ import {
   type ExtensionContext,
   type IdpEvent,
   type InLanguage,
+  type Limit,
   type Mail,
   present,
 } from '../../lib/extension-door.js';
-import { newBrowserLetter, noticeLetter, proofLetter } from './letters.js';
+import { type NotedChange, newBrowserLetter, noticeLetter, proofLetter } from './letters.js';
 import { type DueNotice, NOTICE, sentNotices } from './records.js';
 
 type EventData = Readonly<Record<string, unknown>>;
@@ -20,26 +21,43 @@ type EventData = Readonly<Record<string, unknown>>;
 interface Notice {
   readonly name: string;
   /** Name of the last text of the mail. @default the text about a change */
-  readonly note?: 'seen';
+  readonly note?: 'seen' | 'ended';
+  /** Whether the mail names the client of the event. */
+  readonly namesClient?: true;
+  /** As in `Letter`. */
+  readonly isFrequent?: true;
   /** Ids of the users who are notified. @default the user of the event */
   readonly usersOf?: (data: EventData) => readonly string[];
 }
+
+/** Members of notices of an end of access. Somebody who uses the account can cause many of them. */
+const ending = { note: 'ended', isFrequent: true } as const;
 
 /** Texts of each event. */
 const notices: Readonly<Record<string, Notice>> = {
   UserPasswordChanged: { name: 'password' },
   UserEmailChanged: { name: 'address' },
-  UserProfileChanged: { name: 'profile' },
+  UserProfileChanged: { name: 'profile', isFrequent: true },
   FactorAdded: { name: 'factorAdded' },
   FactorRemoved: { name: 'factorRemoved' },
   FactorCodesGuessed: { name: 'codesGuessed', note: 'seen' },
   UserIdentityAdded: { name: 'identityAdded' },
   UserIdentityRemoved: { name: 'identityRemoved' },
+  UserIdentityConfirmed: { name: 'identityConfirmed' },
   UserClaimAdded: { name: 'linked', usersOf: childAndParent },
   UserClaimRemoved: { name: 'unlinked', usersOf: childAndParent },
+  SessionEnded: { name: 'sessionEnded', ...ending },
+  UserSignedOut: { name: 'signedOut', usersOf: signedOutUser, ...ending },
+  ConsentWithdrawn: { name: 'withdrawn', namesClient: true, ...ending },
+  UserSignedOutOfClient: { name: 'signedOutThere', namesClient: true, ...ending },
 };
 
 const userOfEvent = ({ AggregateId }: EventData): readonly string[] => [String(AggregateId)];
+
+/** Returns nobody for a sign-out that a change of a credential required, because the mail about that change is enough. */
+function signedOutUser(data: EventData): readonly string[] {
+  return data.Reason === undefined ? userOfEvent(data) : [];
+}
 
 /** Returns both users of an account link, because the parent account is notified too. */
 function childAndParent({ AggregateId, ClaimType, ClaimValue }: EventData): readonly string[] {
@@ -61,8 +79,12 @@ export function listenForChanges({ directory, service: { signInHistory }, work: 
       // A seed creates accounts, so its events are no changes to their users.
       if (event.actor === 'seed') return;
       for (const oid of usersOf(event.data as never)) {
-        const { Parts: parts } = event.data as EventData;
-        const due: DueNotice = { event: event.id, type, oid, time: event.time, ...(Array.isArray(parts) && { parts }) };
+        const { Parts: parts, ClientId: clientId } = event.data as EventData;
+        const due: DueNotice = {
+          ...{ event: event.id, type, oid, time: event.time },
+          ...(Array.isArray(parts) && { parts }),
+          ...(typeof clientId === 'string' && { clientId }),
+        };
         (await deliver(NOTICE, { ...due })).release();
       }
     });
@@ -84,7 +106,7 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     directory,
     records: { artifact },
   } = context;
-  const mails = context.limits.limit('newBrowserMails');
+  const [browserMails, endingMails] = [context.limits.limit('newBrowserMails'), context.limits.limit('endedAccessMails')];
 
   /** Sends one part of a notice, unless an earlier attempt of the delivery sent it. */
   async function once(part: string, send: () => Promise<void>): Promise<void> {
@@ -110,11 +132,15 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     const found = (await directory.signInHistory.list({ tid: account.tenant.id, userId: oid })).find(({ id }) => id === signIn);
     const browser = [found?.browser ?? [], found?.system ?? []].flat().join(', ');
     const letter = newBrowserLetter({ time: new Date(time), to, browser, href: sessionsUrl(context) }, account);
-    await once(`${event} ${oid}`, async () => {
-      // Somebody who knows the password must not use up the mails that the address gets in an hour.
-      const counted = await mails.attempt(oid);
-      if (!counted.isOver) await counted.run(() => mail.send(letter));
-    });
+    // Somebody who knows the password must not use up the mails that the address gets in an hour.
+    await once(`${event} ${oid}`, () => within(browserMails, oid, () => mail.send(letter)));
+  }
+
+  /** Returns the name of the client for a notice. Operators alone name clients, so the name is no text of a stranger. */
+  async function clientIn({ namesClient }: Notice, { clientId = '' }: DueNotice): Promise<Pick<NotedChange, 'text' | 'client'>> {
+    if (!namesClient) return {};
+    const client = await directory.clients.get(clientId);
+    return client ? { client: client.name } : { text: 'unnamed' };
   }
 
   return async ({ data }) => {
@@ -127,9 +153,18 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     if (due.type === NEW_BROWSER) return mail && to !== undefined ? signedIn(due, account, to, mail) : undefined;
     const notice = notices[due.type];
     if (!mail || to === undefined || !notice) return;
-    const about = { name: notice.name, time: new Date(due.time), to, parts: partsIn(due, context), ...present({ note: notice.note }) };
-    await once(`${due.event} ${due.oid}`, () => mail.send(noticeLetter(about, account)));
+    const { note, isFrequent } = notice;
+    const words = { name: notice.name, parts: partsIn(due, context), ...(await clientIn(notice, due)), ...present({ note, isFrequent }) };
+    const about = { ...words, time: new Date(due.time), to };
+    const send = () => mail.send(noticeLetter(about, account));
+    await once(`${due.event} ${due.oid}`, () => (note === 'ended' ? within(endingMails, due.oid, send) : send()));
   };
+}
+
+/** Sends a mail, unless the account has got so many of them that the limit is reached. A mail that was not sent is given back. */
+async function within(limit: Limit, oid: string, send: () => Promise<void>): Promise<void> {
+  const counted = await limit.attempt(oid);
+  if (!counted.isOver) await counted.run(send);
 }
 
 /** Returns the URL of the page on which users end their sessions, or of the account page if there is no such page. */

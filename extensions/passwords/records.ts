@@ -69,4 +69,6 @@ export interface DueNotice {
   readonly parts?: readonly string[];
   /** Id of the sign-in that the event is about, in the history of sign-ins. */
   readonly signIn?: string;
+  /** Client whose access ended. */
+  readonly clientId?: string;
 }

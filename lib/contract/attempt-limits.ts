@@ -28,6 +28,7 @@ export const attemptLimits = {
   linksOfUser: { counts: 'mailed links of one kind for one user', of: 3, in: HOUR },
   mailsToAddress: { counts: 'mails to one address', of: 5, in: HOUR },
   newBrowserMails: { counts: 'mails to one account about unknown browsers', of: 3, in: DAY },
+  endedAccessMails: { counts: 'mails to one account about ended sessions and withdrawn access', of: 5, in: DAY },
   registrationMails: { counts: 'mails about registrations to one address in one tenant', of: 3, in: HOUR },
   invitationForms: { counts: 'forms for a personal account with one invitation', of: 30, in: DAY },
   invitationAccounts: { counts: 'personal accounts that are created with one invitation', of: 5, in: DAY },

@@ -245,6 +245,7 @@ const coverage: Readonly<Record<AttemptLimitName, keyof typeof countedDoors | `t
   linksOfUser: 'expired reset link',
   mailsToAddress: 'reason: a mail that the host did not take is given back, and no store is called after the count',
   newBrowserMails: 'reason: a mail that was not sent is given back',
+  endedAccessMails: 'reason: a mail that was not sent is given back',
   registrationMails: 'reason: only the first attempt of a delivery counts',
   invitationForms: 'reason: `registration` counts by the same attempt, which gives back all its limits',
   invitationAccounts: 'reason: an account that was not created is given back, whatever the error',

@@ -158,6 +158,21 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.mail.newBrowser.button': 'Se dine sessioner',
   'passwords.mail.newBrowser.note':
     'Logget ind {time} (UTC). Hvis det var dig, behøver du ikke gøre noget. Hvis det ikke var dig, så afslut den session, skift din adgangskode, og sig det til {tenant} med det samme.',
+  'passwords.mail.ended': 'Afsluttet {time} (UTC). Hvis det ikke var dig, så skift din adgangskode, og sig det til {tenant} med det samme.',
+  'passwords.mail.identityConfirmed.subject': 'En måde at logge ind på er bekræftet',
+  'passwords.mail.identityConfirmed.text':
+    'Ved et login blev en konto hos en anden udbyder bekræftet, som en administrator havde registreret for din konto hos {tenant}. Fra nu af kan man logge ind med den.',
+  'passwords.mail.sessionEnded.subject': 'En session er afsluttet',
+  'passwords.mail.sessionEnded.text': 'En af sessionerne for din konto hos {tenant} er afsluttet.',
+  'passwords.mail.signedOut.subject': 'Din konto er logget ud',
+  'passwords.mail.signedOut.text':
+    'Alle sessioner for din konto hos {tenant} er afsluttet. En browser, hvor dette blev valgt på kontosiden, er stadig logget ind.',
+  'passwords.mail.withdrawn.subject': 'Adgang til din konto er trukket tilbage',
+  'passwords.mail.withdrawn.text': '{client} har ikke længere adgang til din konto hos {tenant}.',
+  'passwords.mail.withdrawn.unnamed': 'En applikation har ikke længere adgang til din konto hos {tenant}.',
+  'passwords.mail.signedOutThere.subject': 'Du er logget ud af en applikation',
+  'passwords.mail.signedOutThere.text': 'Din konto hos {tenant} er logget ud af {client}.',
+  'passwords.mail.signedOutThere.unnamed': 'Din konto hos {tenant} er logget ud af en applikation.',
   'passwords.mail.linked.subject': 'Dine konti er forbundet',
   'passwords.mail.linked.text': 'Din konto hos {tenant} er forbundet med en anden konto. De har ét fælles login.',
   'passwords.mail.unlinked.subject': 'En forbindelse til din konto er afsluttet',

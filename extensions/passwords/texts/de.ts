@@ -164,6 +164,21 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.mail.newBrowser.button': 'Ihre Sitzungen ansehen',
   'passwords.mail.newBrowser.note':
     'Angemeldet am {time} (UTC). Wenn Sie das waren, müssen Sie nichts tun. Wenn Sie das nicht waren, beenden Sie diese Sitzung, ändern Sie Ihr Passwort und sagen Sie es sofort {tenant}.',
+  'passwords.mail.ended': 'Beendet am {time} (UTC). Wenn Sie das nicht waren, ändern Sie Ihr Passwort und sagen Sie es sofort {tenant}.',
+  'passwords.mail.identityConfirmed.subject': 'Eine Anmeldeart wurde bestätigt',
+  'passwords.mail.identityConfirmed.text':
+    'Bei einer Anmeldung wurde ein Konto bei einem anderen Anbieter bestätigt, das ein Administrator für Ihr Konto bei {tenant} eingetragen hatte. Von nun an kann man sich damit anmelden.',
+  'passwords.mail.sessionEnded.subject': 'Eine Sitzung wurde beendet',
+  'passwords.mail.sessionEnded.text': 'Eine Sitzung Ihres Kontos bei {tenant} wurde beendet.',
+  'passwords.mail.signedOut.subject': 'Ihr Konto wurde abgemeldet',
+  'passwords.mail.signedOut.text':
+    'Alle Sitzungen Ihres Kontos bei {tenant} wurden beendet. Ein Browser, in dem das auf der Kontoseite gewählt wurde, bleibt angemeldet.',
+  'passwords.mail.withdrawn.subject': 'Zugriff auf Ihr Konto wurde widerrufen',
+  'passwords.mail.withdrawn.text': '{client} hat keinen Zugriff mehr auf Ihr Konto bei {tenant}.',
+  'passwords.mail.withdrawn.unnamed': 'Eine Anwendung hat keinen Zugriff mehr auf Ihr Konto bei {tenant}.',
+  'passwords.mail.signedOutThere.subject': 'Sie wurden von einer Anwendung abgemeldet',
+  'passwords.mail.signedOutThere.text': 'Ihr Konto bei {tenant} wurde von {client} abgemeldet.',
+  'passwords.mail.signedOutThere.unnamed': 'Ihr Konto bei {tenant} wurde von einer Anwendung abgemeldet.',
   'passwords.mail.linked.subject': 'Ihre Konten wurden verknüpft',
   'passwords.mail.linked.text': 'Ihr Konto bei {tenant} wurde mit einem anderen Konto verknüpft. Sie haben eine gemeinsame Anmeldung.',
   'passwords.mail.unlinked.subject': 'Eine Verknüpfung Ihres Kontos wurde beendet',

@@ -155,6 +155,21 @@ export const en = {
   'passwords.mail.newBrowser.button': 'See your sessions',
   'passwords.mail.newBrowser.note':
     'Signed in on {time} (UTC). If it was you, there is nothing to do. If it was not you, end that session, change your password and tell {tenant} now.',
+  'passwords.mail.ended': 'Ended on {time} (UTC). If it was not you, change your password and tell {tenant} now.',
+  'passwords.mail.identityConfirmed.subject': 'A way to sign in was confirmed',
+  'passwords.mail.identityConfirmed.text':
+    'At a sign-in, an account at another provider was confirmed that an administrator had recorded for your account at {tenant}. It can be used to sign in from now on.',
+  'passwords.mail.sessionEnded.subject': 'A session was ended',
+  'passwords.mail.sessionEnded.text': 'One session of your account at {tenant} was ended.',
+  'passwords.mail.signedOut.subject': 'Your account was signed out',
+  'passwords.mail.signedOut.text':
+    'All sessions of your account at {tenant} were ended. A browser in which this was asked for on the account page stays signed in.',
+  'passwords.mail.withdrawn.subject': 'Access to your account was withdrawn',
+  'passwords.mail.withdrawn.text': '{client} no longer has access to your account at {tenant}.',
+  'passwords.mail.withdrawn.unnamed': 'An application no longer has access to your account at {tenant}.',
+  'passwords.mail.signedOutThere.subject': 'You were signed out of an application',
+  'passwords.mail.signedOutThere.text': 'Your account at {tenant} was signed out of {client}.',
+  'passwords.mail.signedOutThere.unnamed': 'Your account at {tenant} was signed out of an application.',
   'passwords.mail.linked.subject': 'Your accounts were linked',
   'passwords.mail.linked.text': 'Your account at {tenant} was linked to another account. They have one sign-in.',
   'passwords.mail.unlinked.subject': 'A link of your account was ended',

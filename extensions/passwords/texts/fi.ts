@@ -155,6 +155,21 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.mail.newBrowser.button': 'Katso istuntosi',
   'passwords.mail.newBrowser.note':
     'Kirjauduttu {time} (UTC). Jos se olit sinä, sinun ei tarvitse tehdä mitään. Jos se et ollut sinä, lopeta istunto, vaihda salasanasi ja ilmoita heti: {tenant}.',
+  'passwords.mail.ended': 'Lopetettu {time} (UTC). Jos et tehnyt sitä itse, vaihda salasanasi ja ilmoita heti: {tenant}.',
+  'passwords.mail.identityConfirmed.subject': 'Kirjautumistapa vahvistettiin',
+  'passwords.mail.identityConfirmed.text':
+    'Kirjautumisen yhteydessä vahvistettiin toisen palvelun tili, jonka ylläpitäjä oli lisännyt tilillesi ({tenant}). Tästä lähtien sillä voi kirjautua.',
+  'passwords.mail.sessionEnded.subject': 'Istunto lopetettiin',
+  'passwords.mail.sessionEnded.text': 'Yksi tilisi ({tenant}) istunnoista lopetettiin.',
+  'passwords.mail.signedOut.subject': 'Tilisi kirjattiin ulos',
+  'passwords.mail.signedOut.text':
+    'Kaikki tilisi ({tenant}) istunnot lopetettiin. Selain, jossa tämä valittiin tilin sivulla, pysyy kirjautuneena.',
+  'passwords.mail.withdrawn.subject': 'Pääsy tilillesi peruutettiin',
+  'passwords.mail.withdrawn.text': 'Tällä sovelluksella ei ole enää pääsyä tilillesi ({tenant}): {client}.',
+  'passwords.mail.withdrawn.unnamed': 'Eräällä sovelluksella ei ole enää pääsyä tilillesi ({tenant}).',
+  'passwords.mail.signedOutThere.subject': 'Sinut kirjattiin ulos sovelluksesta',
+  'passwords.mail.signedOutThere.text': 'Tilisi ({tenant}) kirjattiin ulos tästä sovelluksesta: {client}.',
+  'passwords.mail.signedOutThere.unnamed': 'Tilisi ({tenant}) kirjattiin ulos eräästä sovelluksesta.',
   'passwords.mail.linked.subject': 'Tilisi yhdistettiin',
   'passwords.mail.linked.text': 'Tilisi yhdistettiin toiseen tiliin, {tenant}. Niillä on yhteinen kirjautuminen.',
   'passwords.mail.unlinked.subject': 'Tilisi yhdistäminen päättyi',

@@ -158,6 +158,21 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.mail.newBrowser.button': 'Se øktene dine',
   'passwords.mail.newBrowser.note':
     'Logget inn {time} (UTC). Hvis det var deg, trenger du ikke gjøre noe. Hvis det ikke var deg, avslutt den økten, endre passordet ditt og si fra til {tenant} med en gang.',
+  'passwords.mail.ended': 'Avsluttet {time} (UTC). Hvis det ikke var deg, endre passordet ditt og si fra til {tenant} med en gang.',
+  'passwords.mail.identityConfirmed.subject': 'En måte å logge inn på er bekreftet',
+  'passwords.mail.identityConfirmed.text':
+    'Ved en innlogging ble en konto hos en annen leverandør bekreftet, som en administrator hadde registrert for kontoen din hos {tenant}. Fra nå av kan man logge inn med den.',
+  'passwords.mail.sessionEnded.subject': 'En økt er avsluttet',
+  'passwords.mail.sessionEnded.text': 'En av øktene til kontoen din hos {tenant} er avsluttet.',
+  'passwords.mail.signedOut.subject': 'Kontoen din er logget ut',
+  'passwords.mail.signedOut.text':
+    'Alle øktene til kontoen din hos {tenant} er avsluttet. En nettleser der dette ble valgt på kontosiden, er fortsatt logget inn.',
+  'passwords.mail.withdrawn.subject': 'Tilgang til kontoen din er trukket tilbake',
+  'passwords.mail.withdrawn.text': '{client} har ikke lenger tilgang til kontoen din hos {tenant}.',
+  'passwords.mail.withdrawn.unnamed': 'En applikasjon har ikke lenger tilgang til kontoen din hos {tenant}.',
+  'passwords.mail.signedOutThere.subject': 'Du er logget ut av en applikasjon',
+  'passwords.mail.signedOutThere.text': 'Kontoen din hos {tenant} er logget ut av {client}.',
+  'passwords.mail.signedOutThere.unnamed': 'Kontoen din hos {tenant} er logget ut av en applikasjon.',
   'passwords.mail.linked.subject': 'Kontoene dine er koblet',
   'passwords.mail.linked.text': 'Kontoen din hos {tenant} er koblet til en annen konto. De har én felles innlogging.',
   'passwords.mail.unlinked.subject': 'En kobling av kontoen din er avsluttet',

@@ -160,6 +160,21 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.mail.newBrowser.button': 'Se dina sessioner',
   'passwords.mail.newBrowser.note':
     'Inloggad {time} (UTC). Om det var du behöver du inte göra något. Om det inte var du, avsluta den sessionen, ändra ditt lösenord och säg till {tenant} genast.',
+  'passwords.mail.ended': 'Avslutat {time} (UTC). Om det inte var du, ändra ditt lösenord och säg till {tenant} genast.',
+  'passwords.mail.identityConfirmed.subject': 'Ett sätt att logga in har bekräftats',
+  'passwords.mail.identityConfirmed.text':
+    'Vid en inloggning bekräftades ett konto hos en annan leverantör, som en administratör hade registrerat för ditt konto hos {tenant}. Från och med nu går det att logga in med det.',
+  'passwords.mail.sessionEnded.subject': 'En session har avslutats',
+  'passwords.mail.sessionEnded.text': 'En av sessionerna för ditt konto hos {tenant} har avslutats.',
+  'passwords.mail.signedOut.subject': 'Ditt konto har loggats ut',
+  'passwords.mail.signedOut.text':
+    'Alla sessioner för ditt konto hos {tenant} har avslutats. En webbläsare där detta valdes på kontosidan är fortfarande inloggad.',
+  'passwords.mail.withdrawn.subject': 'Åtkomst till ditt konto har återkallats',
+  'passwords.mail.withdrawn.text': '{client} har inte längre åtkomst till ditt konto hos {tenant}.',
+  'passwords.mail.withdrawn.unnamed': 'En applikation har inte längre åtkomst till ditt konto hos {tenant}.',
+  'passwords.mail.signedOutThere.subject': 'Du har loggats ut från en applikation',
+  'passwords.mail.signedOutThere.text': 'Ditt konto hos {tenant} har loggats ut från {client}.',
+  'passwords.mail.signedOutThere.unnamed': 'Ditt konto hos {tenant} har loggats ut från en applikation.',
   'passwords.mail.linked.subject': 'Dina konton har kopplats',
   'passwords.mail.linked.text': 'Ditt konto hos {tenant} har kopplats till ett annat konto. De har en gemensam inloggning.',
   'passwords.mail.unlinked.subject': 'En koppling av ditt konto har avslutats',

@@ -4,12 +4,14 @@
  */
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import type { MailMessage } from 'tenant-idp';
 import { documented } from '../../support/administration/admin.js';
 import { Agent, formOf, postForm, titleOf } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
 import { CIBA_GRANT } from '../../support/client/ciba/call-centre.js';
 import { credentialsOf } from '../../support/client/endpoints.js';
 import { redirectUri } from '../../support/service/seed.js';
+import { until } from '../../support/time/until.js';
 import { CHOICE, CLAIMS, codeOf, useNewcomers } from './newcomers.js';
 
 const {
@@ -17,6 +19,7 @@ const {
   admins,
   back,
   by,
+  captured,
   choose,
   claimed,
   nameOf,
@@ -128,7 +131,16 @@ describe('a sign-in that is held to the tenant', () => {
     // On a page the person acknowledges the account, and the sign-in answers every request from then on.
     const page = await by(agent);
     expect(titleOf(page)).toBe(CLAIMS);
+    const { person } = (await service.idp.directory.accounts.findByOid(oid)) ?? {};
+    await service.idp.tenant(tid.Globex ?? '').persons.update(person?.id ?? '', { email: `${sub}@mail.test` });
+    const confirmed: unknown[] = [];
+    service.idp.events.on('UserIdentityConfirmed', ({ data }) => void confirmed.push(data));
     expect(await signedIn(await choose(agent, page, oid))).toBe(oid);
+    const { text } = await until(
+      () => captured.mails.findLast(({ subject }) => subject === 'A way to sign in was confirmed') as MailMessage,
+    );
+    expect([text.includes('Globex'), text.includes(sub), confirmed]).toEqual([true, false, [{ AggregateId: oid, Idp: 'inst' }]]);
+    captured.mails.length = 0;
     expect(await silent(agent)).toHaveProperty('code');
     expect(await silent(agent, 'globex-web')).toHaveProperty('code');
   });

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { type AdminClient, adminClient, administer, adminSeed, adminToken, tenantIds } from '../../support/administration/admin.js';
+import { captureMail } from '../../support/administration/invitations.js';
 import { type Agent, type Answer, authorizeUrl, createPkce, postForm, titleOf } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
 import { cibaClient } from '../../support/client/ciba/call-centre.js';
@@ -60,9 +61,10 @@ type Provided = ReturnType<typeof useProvider>;
 
 function useProvider() {
   let upstream: UpstreamProvider;
+  const captured = captureMail();
   const service = useIdp(async () => {
     upstream = await startUpstream();
-    return { seed: seedOf(upstream.issuer) as never, limits: { adminRequestsPerMinute: 10_000 } };
+    return { seed: seedOf(upstream.issuer) as never, limits: { adminRequestsPerMinute: 10_000 }, mail: captured.mail };
   });
   const admins: Record<string, AdminClient> = {};
   const tid: Record<string, string> = {};
@@ -74,7 +76,7 @@ function useProvider() {
     Object.assign(tid, await tenantIds(admins.root as AdminClient));
   });
   afterAll(() => upstream?.close());
-  return { service, admins, tid, upstream: () => upstream };
+  return { service, admins, tid, captured, upstream: () => upstream };
 }
 
 export const codeOf = ({ location }: Answer): string | null =>
