@@ -2,18 +2,12 @@
  * F5, E3, 2.13: after a change that cuts off sign-ins was answered on one node, no other node gives access, although it has cached the user and the
  * change feed tells it nothing. Each cut-off × each reader of cached users.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { ArtifactStore, DirectoryStore } from 'tenant-idp';
-import { redisArtifacts } from 'tenant-idp/adapters/redis';
-import { withServer } from '../../servers/when.js';
+import { expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, signIn, titleOf } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
 import { authorizationOf, introspect, redeem, refresh, responseOf, userinfo } from '../../support/client/steps.js';
-import { type Instances, startInstances } from '../../support/service/instances.js';
 import { type CutOff, type CutSubject, cutOffs, cutSubject } from '../../support/sign-in/cut-offs.js';
-import { withDurable } from '../../support/stores/durable.js';
-import { heldFeed } from '../../support/stores/held-feed.js';
-import { connected, ownPrefix, redisClient } from '../../support/stores/redis-clients.js';
+import { here, type SharedNodes, there, withSharedNodes } from '../../support/stores/shared-nodes.js';
 
 interface SignedIn {
   readonly subject: CutSubject;
@@ -81,29 +75,14 @@ const asked = async (among: Readonly<Record<string, Reader>>, issuer: string, wh
 const endedOf = (among: Readonly<Record<string, Reader>>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(among).flatMap(([name, { ended }]) => (ended === undefined ? [] : [[name, ended]])));
 
-function suite(stores: () => Promise<{ readonly artifacts: () => ArtifactStore; readonly directory: () => DirectoryStore }>): void {
-  let nodes: Instances;
-  let other: ReturnType<typeof heldFeed>;
-  const [here, there] = [0, 1] as const;
-  beforeAll(async () => {
-    const { artifacts, directory } = await stores();
-    other = heldFeed(directory());
-    nodes = await startInstances(2, (node) => ({ artifacts: artifacts(), directory: node === there ? other.directory : directory() }), {
-      limits: { signInFailuresPerAddress: 100_000 },
-    });
-  });
-  afterEach(() => other.goOn());
-  afterAll(() => nodes.close());
-
-  const idpAt = (node: number) => nodes.idps[node] as Instances['idps'][number];
-
+function suite({ nodes, other, idpAt }: SharedNodes): void {
   /** Cuts a user off while the other node keeps its cached rows. @returns whether the node kept them; a node that was too busy to look reads the store */
   async function cutWhileHeld({ of, cut }: CutOff): Promise<boolean> {
-    const who = await nodes.onlyAt(there, async () => signedIn(nodes.issuer, await cutSubject(idpAt(here), of)));
-    const askedAt = (node: number, among = readers) => nodes.onlyAt(node, () => asked(among, nodes.issuer, who));
+    const who = await nodes().onlyAt(there, async () => signedIn(nodes().issuer, await cutSubject(idpAt(here), of)));
+    const askedAt = (node: number, among = readers) => nodes().onlyAt(node, () => asked(among, nodes().issuer, who));
     await askedAt(there);
     await askedAt(there);
-    await other.hold();
+    await other().hold();
     const { oid, owner } = who.subject;
     const cached = () =>
       Promise.all([oid, owner.oid].map(async (id) => (await idpAt(there).directory.accounts.recentByOid(id))?.person.version));
@@ -113,7 +92,7 @@ function suite(stores: () => Promise<{ readonly artifacts: () => ArtifactStore; 
     const isKept = JSON.stringify(await cached()) === JSON.stringify(before);
     expect(answers).toEqual({ ...(await askedAt(here)), ...endedOf(readers) });
     expect(await askedAt(there, writers)).toEqual(endedOf(writers));
-    other.goOn();
+    other().goOn();
     return isKept;
   }
 
@@ -124,16 +103,16 @@ function suite(stores: () => Promise<{ readonly artifacts: () => ArtifactStore; 
 
   test('F5: a user who changes the password stays signed in with this browser alone, on the node that has cached the user too', async () => {
     const subject = await cutSubject(idpAt(here), 'own');
-    const [own, elsewhere] = await nodes.onlyAt(there, async () => [
-      await signedIn(nodes.issuer, subject),
-      await signedIn(nodes.issuer, subject),
+    const [own, elsewhere] = await nodes().onlyAt(there, async () => [
+      await signedIn(nodes().issuer, subject),
+      await signedIn(nodes().issuer, subject),
     ]);
-    const askedAt = (node: number, who: SignedIn, among = readers) => nodes.onlyAt(node, () => asked(among, nodes.issuer, who));
+    const askedAt = (node: number, who: SignedIn, among = readers) => nodes().onlyAt(node, () => asked(among, nodes().issuer, who));
     const live = await askedAt(there, own);
     expect(await askedAt(there, elsewhere)).toEqual(live);
-    await other.hold();
-    await nodes.onlyAt(here, async () => {
-      const form = await own.agent.follow(await own.agent.get(`${nodes.issuer}/idp/account/password`));
+    await other().hold();
+    await nodes().onlyAt(here, async () => {
+      const form = await own.agent.follow(await own.agent.get(`${nodes().issuer}/idp/account/password`));
       const fields = { current: 'old', password: 'a new password that is long', others: 'yes' };
       expect(titleOf(await own.agent.submit(form, fields))).toBe('Your password is changed');
     });
@@ -142,7 +121,7 @@ function suite(stores: () => Promise<{ readonly artifacts: () => ArtifactStore; 
       expect(await askedAt(node, elsewhere)).toEqual({ ...live, ...endedOf(readers) });
       expect(await askedAt(node, elsewhere, writers)).toEqual(endedOf(writers));
     }
-    other.goOn();
+    other().goOn();
     expect(await askedAt(there, own)).toEqual(live);
     expect(await askedAt(there, own, writers)).toEqual({ refresh: undefined });
   });
@@ -150,14 +129,14 @@ function suite(stores: () => Promise<{ readonly artifacts: () => ArtifactStore; 
   test.each(['session', 'others'] as const)('issue 46: a sign-in that its user ends on the account page: %s', async (field) => {
     const subject = await cutSubject(idpAt(here), 'own');
     const [elsewhere, mine] = [
-      await nodes.onlyAt(there, () => signedIn(nodes.issuer, subject)),
-      await nodes.onlyAt(there, () => signedIn(nodes.issuer, subject)),
+      await nodes().onlyAt(there, () => signedIn(nodes().issuer, subject)),
+      await nodes().onlyAt(there, () => signedIn(nodes().issuer, subject)),
     ];
-    const askedThere = (who: SignedIn, among = readers) => nodes.onlyAt(there, () => asked(among, nodes.issuer, who));
+    const askedThere = (who: SignedIn, among = readers) => nodes().onlyAt(there, () => asked(among, nodes().issuer, who));
     for (const who of [elsewhere, mine, elsewhere, mine]) await askedThere(who);
-    await other.hold();
-    await nodes.onlyAt(here, async () => {
-      const page = await mine.agent.follow(await mine.agent.get(`${nodes.issuer}/idp/account/sessions`));
+    await other().hold();
+    await nodes().onlyAt(here, async () => {
+      const page = await mine.agent.follow(await mine.agent.get(`${nodes().issuer}/idp/account/sessions`));
       const [, ended = ''] = [...page.body.matchAll(/name="session" value="([^"]+)"/g)].map(([, id]) => id);
       await mine.agent.submit(page, field === 'session' ? { session: ended } : { others: 'yes' });
     });
@@ -173,33 +152,35 @@ function suite(stores: () => Promise<{ readonly artifacts: () => ArtifactStore; 
   });
 
   test('service specification 4.5, 4.7, 4.11, 4.2: a node that has cached the user reads nothing of the directory, and a redemption reads the user', async () => {
-    const who = await nodes.onlyAt(there, async () => signedIn(nodes.issuer, await cutSubject(idpAt(here), 'own')));
+    const who = await nodes().onlyAt(there, async () => signedIn(nodes().issuer, await cutSubject(idpAt(here), 'own')));
     /** Returns the reads of one of some equal requests. A node that was too busy to look at the change feed reads more. */
     const least = async (call: () => Promise<unknown>): Promise<readonly string[]> => {
       const all: (readonly string[])[] = [];
-      while (all.length < 8 && !all.some((reads) => reads.length === 0)) all.push(await other.readsDuring(call));
+      while (all.length < 8 && !all.some((reads) => reads.length === 0)) all.push(await other().readsDuring(call));
       return all.at(-1) as readonly string[];
     };
-    const ofPersons = async (call: () => Promise<unknown>) => (await other.readsDuring(call)).filter((read) => read.startsWith('persons'));
-    await nodes.onlyAt(there, async () => {
-      for (const [name, { ask }] of Object.entries(readers)) expect([name, await least(() => ask(nodes.issuer, who))]).toEqual([name, []]);
-      const url = authorizationOfUser(nodes.issuer, who.subject, { prompt: 'none' });
+    const ofPersons = async (call: () => Promise<unknown>) =>
+      (await other().readsDuring(call)).filter((read) => read.startsWith('persons'));
+    await nodes().onlyAt(there, async () => {
+      for (const [name, { ask }] of Object.entries(readers))
+        expect([name, await least(() => ask(nodes().issuer, who))]).toEqual([name, []]);
+      const url = authorizationOfUser(nodes().issuer, who.subject, { prompt: 'none' });
       const code = responseOf(await who.agent.get(url)).get('code') ?? '';
-      const redeeming = () => redeem(nodes.issuer, { client: 'web', code, verifier: pkce.verifier });
+      const redeeming = () => redeem(nodes().issuer, { client: 'web', code, verifier: pkce.verifier });
       expect(await ofPersons(redeeming)).toEqual(['persons.find']);
-      expect(await ofPersons(() => refresh(nodes.issuer, who.refreshToken))).toEqual(['persons.find']);
+      expect(await ofPersons(() => refresh(nodes().issuer, who.refreshToken))).toEqual(['persons.find']);
       // A grant of another scope stores the `sub`, so it is made from the row in the store.
-      const wider = authorizationOfUser(nodes.issuer, who.subject, { prompt: 'none', scope: 'openid profile email' });
+      const wider = authorizationOfUser(nodes().issuer, who.subject, { prompt: 'none', scope: 'openid profile email' });
       expect(await ofPersons(() => who.agent.get(wider))).toContain('persons.find');
     });
   });
 
   test('F5: enabling a user again, and a row that is removed from the cache, are seen at once', async () => {
-    const who = await nodes.onlyAt(there, async () => signedIn(nodes.issuer, await cutSubject(idpAt(here), 'own')));
+    const who = await nodes().onlyAt(there, async () => signedIn(nodes().issuer, await cutSubject(idpAt(here), 'own')));
     const { users } = idpAt(here).tenant(who.subject.tid);
     await users.disable(who.subject.oid);
-    await nodes.onlyAt(there, () => asked(readers, nodes.issuer, who));
-    await other.hold();
+    await nodes().onlyAt(there, () => asked(readers, nodes().issuer, who));
+    await other().hold();
     await users.enable(who.subject.oid);
     expect((await idpAt(there).directory.accounts.recentByOid(who.subject.oid))?.person.user.status).toBe('active');
   });
@@ -214,24 +195,4 @@ function suite(stores: () => Promise<{ readonly artifacts: () => ArtifactStore; 
   });
 }
 
-withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) =>
-  withServer('REDIS_URL', (redis) =>
-    describe('with sessions in Redis', () => {
-      const client = redisClient(redis);
-      afterAll(() => client.disconnect());
-      suite(async () => {
-        await connected(client);
-        const [place, prefix] = [durable.place(), ownPrefix()];
-        return { artifacts: () => redisArtifacts({ client, prefix }), directory: () => durable.at(place).directory };
-      });
-    }),
-  ),
-);
-
-withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) =>
-  describe('with sessions in the same server', () =>
-    suite(async () => {
-      const place = durable.place();
-      return { artifacts: () => durable.at(place).artifacts, directory: () => durable.at(place).directory };
-    })),
-);
+withSharedNodes(['REDIS_URL', 'MONGODB_URL', 'POSTGRES_URL'], suite);

@@ -1,16 +1,10 @@
 /** F5, 2.13: after a withdrawal was answered on one node, the next request on another node is refused, over each store. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { ArtifactStore, DirectoryStore } from 'tenant-idp';
-import { redisArtifacts } from 'tenant-idp/adapters/redis';
-import { withServer } from '../../servers/when.js';
+import { expect, test } from '@jest/globals';
 import type { Agent } from '../../support/client/agent.js';
 import { type CodeInHand, introspect, redeem, refresh, userinfo } from '../../support/client/steps.js';
-import { type Instances, startInstances } from '../../support/service/instances.js';
 import { allow, silentError } from '../../support/sign-in/consents.js';
 import { type CutSubject, cutSubject } from '../../support/sign-in/cut-offs.js';
-import { withDurable } from '../../support/stores/durable.js';
-import { heldFeed } from '../../support/stores/held-feed.js';
-import { connected, ownPrefix, redisClient } from '../../support/stores/redis-clients.js';
+import { here, type SharedNodes, there, withSharedNodes } from '../../support/stores/shared-nodes.js';
 
 interface Consented {
   readonly subject: CutSubject;
@@ -63,61 +57,26 @@ const asked = async (issuer: string, who: Consented) => {
   return answers;
 };
 
-function suite(stores: () => Promise<{ readonly artifacts: () => ArtifactStore; readonly directory: () => DirectoryStore }>): void {
-  let nodes: Instances;
-  let other: ReturnType<typeof heldFeed>;
-  const [here, there] = [0, 1] as const;
-  beforeAll(async () => {
-    const { artifacts, directory } = await stores();
-    other = heldFeed(directory());
-    nodes = await startInstances(2, (node) => ({ artifacts: artifacts(), directory: node === there ? other.directory : directory() }), {
-      limits: { signInFailuresPerAddress: 100_000 },
-    });
-  });
-  afterEach(() => other.goOn());
-  afterAll(() => nodes.close());
-
-  const idpAt = (node: number) => nodes.idps[node] as Instances['idps'][number];
-
+function suite({ nodes, other, idpAt }: SharedNodes): void {
   test.each([
     ['a consent', 'third-party', /^(consent|interaction)_required$/],
     ['the access of a client without a consent', 'web', undefined],
   ] as const)('F5: the end of %s holds in the next request on another node', async (_, client, silent) => {
     const subject = await cutSubject(idpAt(here), 'own');
-    const who = await nodes.onlyAt(there, () => consented(nodes.issuer, subject, client));
-    const beside = await nodes.onlyAt(there, () => allow(nodes.issuer, { agent: who.agent, client: 'jwt', scope: 'openid' }));
-    await other.hold();
+    const who = await nodes().onlyAt(there, () => consented(nodes().issuer, subject, client));
+    const beside = await nodes().onlyAt(there, () => allow(nodes().issuer, { agent: who.agent, client: 'jwt', scope: 'openid' }));
+    await other().hold();
     const user = { tid: subject.tid, userId: subject.oid };
     expect(await idpAt(here).sessions.endClient(user, client)).toBe(true);
-    const answers = await nodes.onlyAt(there, () => asked(nodes.issuer, who));
+    const answers = await nodes().onlyAt(there, () => asked(nodes().issuer, who));
     expect(answers).toEqual(ended);
     // The session of the browser and the other client go on, on the same node.
-    const error = await nodes.onlyAt(there, () => silentError(nodes.issuer, who.agent, client));
+    const error = await nodes().onlyAt(there, () => silentError(nodes().issuer, who.agent, client));
     if (silent) expect(error).toMatch(silent);
     else expect(error).toBeUndefined();
-    expect((await nodes.onlyAt(there, () => redeem(nodes.issuer, beside.code))).json.access_token).toEqual(expect.any(String));
-    other.goOn();
+    expect((await nodes().onlyAt(there, () => redeem(nodes().issuer, beside.code))).json.access_token).toEqual(expect.any(String));
+    other().goOn();
   });
 }
 
-withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) =>
-  withServer('REDIS_URL', (redis) =>
-    describe('with sessions in Redis', () => {
-      const client = redisClient(redis);
-      afterAll(() => client.disconnect());
-      suite(async () => {
-        await connected(client);
-        const [place, prefix] = [durable.place(), ownPrefix()];
-        return { artifacts: () => redisArtifacts({ client, prefix }), directory: () => durable.at(place).directory };
-      });
-    }),
-  ),
-);
-
-withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) =>
-  describe('with sessions in the same server', () =>
-    suite(async () => {
-      const place = durable.place();
-      return { artifacts: () => durable.at(place).artifacts, directory: () => durable.at(place).directory };
-    })),
-);
+withSharedNodes(['REDIS_URL', 'MONGODB_URL', 'POSTGRES_URL'], suite);
