@@ -54,6 +54,7 @@ function routes(router: ExtensionRouter, context: ExtensionContext): void {
   router.postForm(path, {
     open: (ctx) => page.present(ctx, path),
     subject: subjectOf,
+    isEvaluatedAgain: endsOthers,
     again: (ctx, here) => showList(context, ctx, here, { text: 'account.foreign', status: 403 }),
     async take(ctx, here) {
       redirectByGet(ctx, (await end(context, ctx, here)) ?? address);
@@ -61,11 +62,13 @@ function routes(router: ExtensionRouter, context: ExtensionContext): void {
   });
 }
 
+const endsOthers = (ctx: Context): boolean => formField(ctx, 'others') !== '';
+
 /** Ends what the form names. Returns the URL to continue at, if this browser was signed out. */
 async function end({ sessions }: ExtensionContext, ctx: Context, here: BrowserSignIn): Promise<string | undefined> {
   const by = attributionOf(here);
-  if (formField(ctx, 'others') !== '') {
-    // Each form ends the sign-ins until now, also if a former form did so.
+  if (endsOthers(ctx)) {
+    // Each submission ends the sign-ins until now, also if a former submission did so.
     await sessions.endOthers(userOf(here), { session: here.session, cause: `account ${randomUUID()}` }, by);
     return undefined;
   }

@@ -92,6 +92,11 @@ export interface PostForm<Opened> {
    * 400. @default `again`, without its problem
    */
   refill?(ctx: Context, opened: NoInfer<Opened>): Awaitable<void>;
+  /**
+   * Returns whether the form is evaluated each time that it is sent, because it acts on what is there now. A second submission waits for the first, and does
+   * not get its answer. @default false for every form
+   */
+  isEvaluatedAgain?(ctx: Context): boolean;
   /** Whether the form works while somebody impersonates a user in this browser. @default false: a page says so, with status 403 */
   readonly whileImpersonating?: boolean;
 }

@@ -6,6 +6,7 @@ import type { ExtensionContext } from '../contract/extension-context.js';
 import type { LinkPages, PostForm } from '../contract/routes.js';
 import { form, takeOrRefill, tokenIn } from './requests/form.js';
 import { redirectByGet } from './requests/posted-form.js';
+import type { FormState } from './requests/repeated-forms.js';
 
 type FormContext = Pick<ExtensionContext, 'http' | 'impersonation' | 'records' | 'service'>;
 
@@ -20,6 +21,7 @@ export function addFormRoute<Opened>(
     const opened = await page.open(ctx);
     if (opened === undefined) return;
     if (!csrf.check(ctx, page.subject(opened), tokenIn(ctx))) return page.again(ctx, opened);
+    if (page.isEvaluatedAgain?.(ctx)) (ctx.state as FormState).isEvaluatedAgain = true;
     await takeOrRefill(
       ctx,
       async () => page.take(ctx, opened),

@@ -236,6 +236,21 @@ describe('the end', () => {
     expect(signedOut().map(({ actor }) => actor)).toEqual([`user:${me.oid}`, `user:${me.oid}`]);
   });
 
+  test('of all others, by a form that is sent again, ends a sign-in that was made in between', async () => {
+    const mine = await signedIn(firefox);
+    await signedIn(safari);
+    const page = await openedBy(mine.agent, service.issuer);
+    passTime(2);
+    await mine.agent.submit(page, { others: 'yes' });
+    passTime(4);
+    const between = await signedIn(safari);
+    passTime(6);
+    const again = await mine.agent.follow(await mine.agent.submit(page, { others: 'yes' }));
+    expect(entriesOf(again).map(({ title }) => title)).toEqual(['Firefox on Windows']);
+    expect(await Promise.all([mine, between].map(({ tokens }) => isActive(service.issuer, tokens.access_token)))).toEqual([true, false]);
+    backToPresent();
+  });
+
   test('of this one is a sign-out', async () => {
     const mine = await signedIn(firefox);
     const page = await openedBy(mine.agent, service.issuer);

@@ -93,6 +93,8 @@ export interface FormState {
   repeatedForms?: RepeatedForms;
   /** Whether the browser sent this form with the same content within the last minute, and the answer was a redirect. */
   isSentAgain?: boolean;
+  /** Whether a second submission is evaluated too, in place of getting the answer. */
+  isEvaluatedAgain?: boolean;
 }
 
 export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
@@ -130,7 +132,8 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
       await giveBack();
       throw error;
     }
-    const answer = ctx.status < 500 ? answerOf(ctx, already) : undefined;
+    const isStored = ctx.status < 500 && !(ctx.state as FormState).isEvaluatedAgain;
+    const answer = isStored ? answerOf(ctx, already) : undefined;
     if (!answer) return void (await giveBack());
     await conclude(parts, ctx, form, mine.by, async () => ({
       content: mine.content,
