@@ -9,8 +9,34 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 
-/** Maximum characters of an attribute that users type. */
+/** Maximum characters of an attribute that users type, if the form has room for them. */
 const MOST_TEXT = 4096;
+/** Bytes of a form that are left for attributes. The rest is for the other members of the person, and for the token of the form. */
+const FORM_BYTES = 44 * 1024;
+/** Maximum bytes of a character of JavaScript in a form: three bytes in UTF-8, with three characters each in percent-encoding. */
+const CHARACTER_BYTES = 9;
+/** Maximum bytes of a field in addition to its name and its text, which include what the user saw. */
+const FIELD_BYTES = 120;
+
+/**
+ * Returns the maximum characters of each text, by the names of the attributes. The form posts all fields, so they share the size of a form. A text of the
+ * schema needs two characters of JavaScript for each character at most. A text that needs less than its share leaves the rest to the others.
+ */
+export function maximumsOf(attributes: readonly OwnAttribute[]): ReadonlyMap<string, number> {
+  const fixed = attributes.reduce((sum, attribute) => sum + encodeURIComponent(attributeField(attribute)).length + FIELD_BYTES, 0);
+  const wanted = attributes
+    .filter(({ type }) => type === 'string')
+    .map(({ name, maxLength = MOST_TEXT }) => ({ name, most: Math.min(MOST_TEXT, 2 * maxLength) }))
+    .sort((one, other) => one.most - other.most);
+  let left = Math.max(0, Math.floor((FORM_BYTES - fixed) / CHARACTER_BYTES));
+  return new Map(
+    wanted.map(({ name, most }, index) => {
+      const maximum = Math.min(most, Math.floor(left / (wanted.length - index)));
+      left -= maximum;
+      return [name, maximum];
+    }),
+  );
+}
 
 /** Returns the name of the field in the form. The name has no character that a form or a page interprets. */
 export const attributeField = ({ name }: OwnAttribute): string => `attribute-${encodeURIComponent(name)}`;
@@ -28,16 +54,17 @@ export function attributeText({ name, type, choices }: OwnAttribute, { attribute
 
 /**
  * Returns whether a form can show the attribute. The form has one line, so it would cut a longer text, and join the lines of a text.
+ * @param maximum maximum characters of a text
  */
-export function isShowable({ name, type }: OwnAttribute, { attributes }: Pick<Person, 'attributes'>): boolean {
+export function isShowable({ name, type }: OwnAttribute, { attributes }: Pick<Person, 'attributes'>, maximum: number): boolean {
   const value = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
-  return type !== 'string' || typeof value !== 'string' || (value.length <= MOST_TEXT && !/[\r\n\u2028\u2029]/.test(value));
+  return type !== 'string' || typeof value !== 'string' || (value.length <= maximum && !/[\r\n\u2028\u2029]/.test(value));
 }
 
 /** Returns the value that the user typed or selected, `null` for none, or the problem of the field. */
 export function typedValue({ type, choices }: OwnAttribute, text: string): { readonly value: unknown } | { readonly problem: Text } {
   if (text === '') return { value: null };
-  if (type === 'string') return text.length > MOST_TEXT ? { problem: 'account.profile.notAllowed' } : { value: text };
+  if (type === 'string') return { value: text };
   if (type === 'boolean' && (text === 'true' || text === 'false')) return { value: text === 'true' };
   if (type === 'enum' || type === 'boolean') {
     const value = /^\d{1,6}$/.test(text) ? choices[Number(text)] : undefined;

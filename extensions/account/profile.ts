@@ -29,7 +29,7 @@ import {
   typedField,
   type ViewPart,
 } from '../../lib/extension-door.js';
-import { attributeField, attributePart, attributeText, attributeWords, isShowable, typedValue } from './profile-attributes.js';
+import { attributeField, attributePart, attributeText, attributeWords, isShowable, maximumsOf, typedValue } from './profile-attributes.js';
 import { addReturn, type Section } from './section.js';
 
 const pathOf = ({ service: { own } }: Pick<ExtensionContext, 'service'>): string => `${own}/account/profile`;
@@ -75,12 +75,10 @@ interface Refused {
 const subjectOf = ({ here }: Visit): string => `profile ${here.oid}`;
 
 /** Returns the fields as the user sees them. The form posts them back, so that it does not overwrite what the user has not seen. */
-const seenOf = (person: Person, fields: readonly Field[]): string =>
-  JSON.stringify(fields.map((field) => seenText(field, textOf(field, person))));
+const seenOf = (person: Person, fields: readonly Field[]): string => JSON.stringify(fields.map((field) => seenText(textOf(field, person))));
 
-/** Returns a text as {@link seenOf} has it. A long attribute is replaced by a digest, so that the form stays short. */
-const seenText = (field: Field, text: string): string =>
-  typeof field === 'string' || text.length <= 40 ? text : createHash('sha256').update(text).digest('base64url');
+/** Returns a text as {@link seenOf} has it. A text that is long, also in percent-encoding, is replaced by a digest, so that the form stays short. */
+const seenText = (text: string): string => (/^[\w ]{0,40}$/.test(text) ? text : createHash('sha256').update(text).digest('base64url'));
 
 /** Maximum characters of {@link seenOf}. */
 const MOST_SEEN = 32_768;
@@ -110,13 +108,11 @@ function languageName(tag: string): string {
   }
 }
 
-/** Maximum characters of a form, so that no long text of an attribute counts as missing. */
-const MOST_FORM = 57_344;
-
-const typedOf = (ctx: Context, fields: readonly Field[]): Values =>
+/** @param maximums maximum characters of texts, by the names of attributes */
+const typedOf = (ctx: Context, fields: readonly Field[], maximums: ReadonlyMap<string, number>): Values =>
   Object.fromEntries(
     fields.map((field) => {
-      if (typeof field !== 'string') return [nameOf(field), cleanText('line', formField(ctx, nameOf(field), MOST_FORM))];
+      if (typeof field !== 'string') return [nameOf(field), cleanText('line', formField(ctx, nameOf(field), maximums.get(field.name)))];
       return [field, typedField(ctx, field, field === 'phoneNumber' || field === 'locale' ? 'line' : 'personName')];
     }),
   );
@@ -168,7 +164,7 @@ function changesOf(typed: Values, { person, fields }: Visit): OwnChanges {
  * the stored values.
  */
 function overtaken(typed: Values, seen: Values, { person, fields }: Visit, words: Words): Refused {
-  const kept = fields.filter((field) => seenText(field, typed[nameOf(field)] ?? '') !== seen[nameOf(field)]);
+  const kept = fields.filter((field) => seenText(typed[nameOf(field)] ?? '') !== seen[nameOf(field)]);
   return {
     typed: Object.fromEntries(kept.map((field) => [nameOf(field), typed[nameOf(field)]])),
     status: 409,
@@ -176,7 +172,7 @@ function overtaken(typed: Values, seen: Values, { person, fields }: Visit, words
     problems: Object.fromEntries(
       kept.flatMap((field) => {
         const stored = textOf(field, person);
-        if (seenText(field, stored) === seen[nameOf(field)] || stored === typed[nameOf(field)]) return [];
+        if (seenText(stored) === seen[nameOf(field)] || stored === typed[nameOf(field)]) return [];
         const now = stored === '' ? 'account.profile.nowEmpty' : { key: 'account.profile.now', values: { value: words(field, stored) } };
         return [[nameOf(field), now]];
       }),
@@ -223,7 +219,9 @@ class ProfilePage {
     const { tenant, person: known } = here.account;
     const allowed = selfServiceOf(tenant);
     const person = await this.#context.directory.forTenant(tenant.id).persons.require(known.id);
-    const attributes = allowed.includes('attributes') ? this.#attributes.filter((attribute) => isShowable(attribute, person)) : [];
+    const attributes = allowed.includes('attributes')
+      ? this.#attributes.filter((attribute) => isShowable(attribute, person, this.#maximums.get(attribute.name) ?? 0))
+      : [];
     return {
       here,
       person,
@@ -233,7 +231,7 @@ class ProfilePage {
 
   async #take(ctx: Context, visit: Visit): Promise<void> {
     const { here, person, fields } = visit;
-    const typed = typedOf(ctx, fields);
+    const typed = typedOf(ctx, fields, this.#maximums);
     const seen = formField(ctx, 'seen', MOST_SEEN);
     const words: Words = (field, text) => this.#words(field, text);
     if (seen !== seenOf(person, fields)) return this.#show(ctx, visit, overtaken(typed, valuesIn(seen, fields), visit, words));
@@ -254,6 +252,10 @@ class ProfilePage {
       const now = await this.#visitOf(here);
       await this.#show(ctx, now, overtaken(typed, valuesIn(seen, fields), now, words));
     }
+  }
+
+  get #maximums(): ReadonlyMap<string, number> {
+    return maximumsOf(this.#attributes);
   }
 
   get #attributes(): readonly OwnAttribute[] {

@@ -10,6 +10,8 @@ export interface OwnAttribute {
   readonly type: 'string' | 'number' | 'integer' | 'boolean' | 'enum';
   /** Values of an `enum`. */
   readonly choices: readonly (string | number | boolean)[];
+  /** Maximum characters in the schema. Absent for another type than `string`, and without a maximum. */
+  readonly maxLength?: number;
 }
 
 /** The schema of the attributes of persons: the option `attributes`. */

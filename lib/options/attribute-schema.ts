@@ -214,7 +214,7 @@ function ownAttribute({ properties: given }: Schema, name: unknown, path: Option
   const known = typeof name === 'string' && names.includes(name) ? name : undefined;
   if (known === undefined) return unknownName(path, String(name), names, 'a property of attributes.schema');
   const property = properties[known];
-  const { type, title, enum: choices } = isObject(property) ? property : {};
+  const { type, title, enum: choices, maxLength } = isObject(property) ? property : {};
   const isScalar = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
   const hasChoices = Array.isArray(choices) && choices.every(isScalar);
   if (!hasChoices && (choices !== undefined || !ownTypes.includes(type)))
@@ -224,6 +224,7 @@ function ownAttribute({ properties: given }: Schema, name: unknown, path: Option
     title: typeof title === 'string' && title.trim() !== '' ? title : known,
     type: hasChoices ? 'enum' : (type as OwnAttribute['type']),
     choices: hasChoices ? (choices as OwnAttribute['choices']) : [],
+    ...(type === 'string' && !hasChoices && typeof maxLength === 'number' && { maxLength }),
   };
 }
 
