@@ -66,7 +66,10 @@ export const applications: Section = {
             one.clientId,
             attributionOf(here, context.http.requestId(ctx)),
           );
-        redirectByGet(ctx, one && !one.isInternal ? page.withNotice(ctx, here, url(path), one.scopes ? 'withdrawn' : 'signed-out') : url(path));
+        redirectByGet(
+          ctx,
+          one && !one.isInternal ? page.withNotice(ctx, here, url(path), one.scopes ? 'withdrawn' : 'signed-out') : url(path),
+        );
       },
     });
   },

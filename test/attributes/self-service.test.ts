@@ -150,6 +150,8 @@ describe('the page of the profile', () => {
 
   test.each([
     [nickname, 'x', 'This is not allowed here. Enter something else.'],
+    [shoe, '38.000', 'This can be read in two ways. Enter 38000 or 38.0000.'],
+    [shoe, '−1,500', 'This can be read in two ways. Enter −1500 or −1,5000.'],
     [shoe, '14', 'This is not allowed here. Enter something else.'],
     [shoe, 'large', 'Enter a number.'],
     [shoe, '1e3', 'Enter a number.'],

@@ -36,6 +36,7 @@ export const da: Record<keyof typeof en, string> = {
   'account.profile.yes': 'Ja',
   'account.profile.no': 'Nej',
   'account.profile.notInList': 'Vælg noget på listen.',
+  'account.profile.ambiguousNumber': 'Det kan læses på to måder. Skriv {thousands} eller {decimals}.',
   'account.profile.noNumber': 'Skriv et tal.',
   'account.profile.noWholeNumber': 'Skriv et helt tal.',
   'account.profile.notAllowed': 'Det er ikke tilladt her. Skriv noget andet.',

@@ -36,6 +36,7 @@ export const de: Record<keyof typeof en, string> = {
   'account.profile.yes': 'Ja',
   'account.profile.no': 'Nein',
   'account.profile.notInList': 'Wählen Sie einen Eintrag aus der Liste.',
+  'account.profile.ambiguousNumber': 'Das lässt sich auf zwei Arten lesen. Geben Sie {thousands} oder {decimals} ein.',
   'account.profile.noNumber': 'Geben Sie eine Zahl ein.',
   'account.profile.noWholeNumber': 'Geben Sie eine ganze Zahl ein.',
   'account.profile.notAllowed': 'Das ist hier nicht erlaubt. Geben Sie etwas anderes ein.',

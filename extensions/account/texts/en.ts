@@ -35,6 +35,7 @@ export const en = {
   'account.profile.yes': 'Yes',
   'account.profile.no': 'No',
   'account.profile.notInList': 'Choose an entry from the list.',
+  'account.profile.ambiguousNumber': 'This can be read in two ways. Enter {thousands} or {decimals}.',
   'account.profile.noNumber': 'Enter a number.',
   'account.profile.noWholeNumber': 'Enter a whole number.',
   'account.profile.notAllowed': 'This is not allowed here. Enter something else.',

@@ -36,6 +36,7 @@ export const fi: Record<keyof typeof en, string> = {
   'account.profile.yes': 'Kyllä',
   'account.profile.no': 'Ei',
   'account.profile.notInList': 'Valitse jokin luettelosta.',
+  'account.profile.ambiguousNumber': 'Tämän voi lukea kahdella tavalla. Kirjoita {thousands} tai {decimals}.',
   'account.profile.noNumber': 'Kirjoita luku.',
   'account.profile.noWholeNumber': 'Kirjoita kokonaisluku.',
   'account.profile.notAllowed': 'Tätä ei sallita tässä. Kirjoita jotain muuta.',

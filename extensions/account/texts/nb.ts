@@ -36,6 +36,7 @@ export const nb: Record<keyof typeof en, string> = {
   'account.profile.yes': 'Ja',
   'account.profile.no': 'Nei',
   'account.profile.notInList': 'Velg noe fra listen.',
+  'account.profile.ambiguousNumber': 'Dette kan leses på to måter. Skriv {thousands} eller {decimals}.',
   'account.profile.noNumber': 'Skriv et tall.',
   'account.profile.noWholeNumber': 'Skriv et helt tall.',
   'account.profile.notAllowed': 'Dette er ikke tillatt her. Skriv noe annet.',

@@ -36,6 +36,7 @@ export const sv: Record<keyof typeof en, string> = {
   'account.profile.yes': 'Ja',
   'account.profile.no': 'Nej',
   'account.profile.notInList': 'Välj något i listan.',
+  'account.profile.ambiguousNumber': 'Det här kan läsas på två sätt. Skriv {thousands} eller {decimals}.',
   'account.profile.noNumber': 'Ange ett tal.',
   'account.profile.noWholeNumber': 'Ange ett heltal.',
   'account.profile.notAllowed': 'Det här är inte tillåtet här. Ange något annat.',
