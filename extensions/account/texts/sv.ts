@@ -95,7 +95,7 @@ export const sv: Record<keyof typeof en, string> = {
   'account.signIns.new': 'Från en ny webbläsare',
   'account.signIns.withPassword': 'Med lösenordet',
   'account.signIns.withFactor': 'Med lösenordet och en andra faktor',
-  'account.signIns.withPasskey': 'Med en nyckel',
+  'account.signIns.withPasskey': 'Med en lösennyckel',
   'account.signIns.withProvider': 'Med ett konto hos en annan leverantör',
   'account.signIns.application': 'För {application}',
   'account.signIns.sessions': 'Se dina sessioner',

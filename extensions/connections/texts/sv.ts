@@ -58,7 +58,7 @@ export const sv = {
   'connections.own.none': 'Du har inget sätt att logga in här än.',
   'connections.own.remove': 'Ta bort',
   'connections.own.password': 'Lösenord',
-  'connections.own.passkey': 'Nyckel',
+  'connections.own.passkey': 'Lösennyckel',
   'connections.own.connect': 'Anslut {method}',
   'connections.own.only': 'Det här är ditt enda sätt att logga in.',
   'connections.own.byTenant': 'Bara {tenant} kan ta bort det här. Fråga din administratör där.',

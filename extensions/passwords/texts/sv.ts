@@ -33,7 +33,7 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.done.later': 'Logga in med ditt nya lösenord där du vill använda kontot.',
   'passwords.done.signIn': 'Logga in',
   'passwords.done.ways':
-    'Det kan finnas andra sätt att logga in på ditt konto, till exempel nycklar, konton hos andra leverantörer och länkade konton. Kontrollera att alla är dina.',
+    'Det kan finnas andra sätt att logga in på ditt konto, till exempel lösennycklar, konton hos andra leverantörer och länkade konton. Kontrollera att alla är dina.',
   'passwords.done.check': 'Kontrollera inloggningssätten',
   'passwords.again': 'Skicka en ny länk',
   'passwords.used.title': 'Den här länken har använts',
@@ -140,7 +140,7 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.mail.profile.other': 'andra uppgifter',
   'passwords.mail.factorAdded.subject': 'En inloggningsfaktor har lagts till',
   'passwords.mail.factorAdded.text':
-    'Ditt konto hos {tenant} har ett sätt till att bevisa en inloggning: en app, en nyckel eller återställningskoder.',
+    'Ditt konto hos {tenant} har ett sätt till att bevisa en inloggning: en app, en lösennyckel eller återställningskoder.',
   'passwords.mail.identityAdded.subject': 'Ett annat sätt att logga in har kopplats till',
   'passwords.mail.identityAdded.text':
     'Från och med nu går det att logga in på ditt konto hos {tenant} med ett konto hos en annan leverantör.',
@@ -149,7 +149,7 @@ export const sv: Record<keyof typeof en, string> = {
     'Det går inte längre att logga in på ditt konto hos {tenant} med ett konto hos en annan leverantör.',
   'passwords.mail.factorRemoved.subject': 'En inloggningsfaktor har tagits bort',
   'passwords.mail.factorRemoved.text':
-    'Ditt konto hos {tenant} har ett sätt mindre att bevisa en inloggning: en app, en nyckel eller återställningskoder.',
+    'Ditt konto hos {tenant} har ett sätt mindre att bevisa en inloggning: en app, en lösennyckel eller återställningskoder.',
   'passwords.mail.codesGuessed.subject': 'Felaktiga koder vid din inloggning',
   'passwords.mail.codesGuessed.text':
     'Någon angav lösenordet till ditt konto hos {tenant} och sedan många felaktiga koder. Ett tag tas inga koder av det slaget emot.',
