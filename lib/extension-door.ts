@@ -48,7 +48,7 @@ export type { Letter, LetterPart, Look, Mail, WriteLetter } from './contract/pag
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
 export type { ProtocolPage, ShowPage } from './contract/pages/protocol-page.js';
 export type { ScopeWords } from './contract/pages/scope-words.js';
-export { type FieldPart, type InLanguage, type Text, utcTime, type View, type ViewPart } from './contract/pages/view.js';
+export { type FieldPart, type InLanguage, type Text, utcDay, utcTime, type View, type ViewPart } from './contract/pages/view.js';
 export { perContext } from './contract/per-context.js';
 export {
   ADMIN_API,

@@ -13,11 +13,11 @@ import {
   createOwnPage,
   type ExtensionContext,
   formField,
-  type InLanguage,
   type OwnPage,
   ownMember,
   redirectByGet,
   type Text,
+  utcDay,
   type ViewPart,
 } from '../../lib/extension-door.js';
 import { addReturn, type Section } from './section.js';
@@ -120,16 +120,11 @@ async function applicationsOf(
 
 const digestOf = (clientId: string): string => createHash('sha256').update(clientId).digest('base64url');
 
-/** Returns a date in UTC, because the time zone of the browser is unknown. */
-const dayOf = (at: Date): InLanguage => ({
-  inLanguage: (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at),
-});
-
 const titleOf = ({ client, clientId }: Application): string => client?.name ?? clientId;
 
 const since = ({ scopes, since: at }: Application): Text => ({
   key: scopes ? 'account.applications.allowed' : 'account.applications.signedIn',
-  values: { date: dayOf(at) },
+  values: { date: utcDay(at) },
 });
 
 /** Returns what the user has to know about the client itself. */

@@ -15,6 +15,7 @@ import {
   present,
   redirectByGet,
   type Text,
+  utcDay,
   type View,
   type ViewPart,
 } from '../../lib/extension-door.js';
@@ -249,7 +250,7 @@ const subjectOf = ({ signedIn: { session } }: Visit): string => `factors ${sessi
 const nameOf = ({ kind }: Pick<FactorRow, 'kind'>): Text => `factors.kind.${kind}`;
 const stateOf = ({ recovery, createdAt }: FactorRow): Text => ({
   key: recovery ? 'factors.kind.left' : 'factors.kind.added',
-  values: { date: createdAt.slice(0, 10), count: String(recovery?.codes.length ?? 0) },
+  values: { date: utcDay(new Date(createdAt)), count: String(recovery?.codes.length ?? 0) },
 });
 
 function entriesOf({ all, refused, unreadable }: FactorSet) {

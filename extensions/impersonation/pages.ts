@@ -4,9 +4,11 @@ import {
   type Account,
   accountName,
   type ExtensionContext,
+  type InLanguage,
   type Interaction,
   shownName,
   type Text,
+  utcTime,
   type View,
   type ViewPart,
 } from '../../lib/extension-door.js';
@@ -41,7 +43,7 @@ export interface Wrong {
   readonly minutes?: boolean;
 }
 
-const minute = (time: Date): string => `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+const minute = (time: Date): InLanguage => ({ inLanguage: (locale) => `${utcTime(time).inLanguage(locale)} UTC` });
 
 const back: ViewPart = { part: 'button', text: 'impersonation.back', name: 'step', value: 'who', look: 'quiet' };
 

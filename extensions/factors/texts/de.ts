@@ -76,7 +76,7 @@ export const de = {
   'factors.kind.refused': 'Muss von der Administration bestätigt werden',
   'factors.kind.unreadable': 'Ein Faktor, der nicht lesbar ist',
   'factors.kind.recovery': 'Wiederherstellungscodes',
-  'factors.kind.added': 'Hinzugefügt {date}',
+  'factors.kind.added': 'Hinzugefügt am {date}',
   'factors.kind.left': 'noch {count}, vom {date}',
   'factors.remove.title': 'Diesen Faktor entfernen?',
   'factors.remove.text': 'Wenn Sie ihn entfernen, werden Sie überall sonst abgemeldet. Hier bleiben Sie angemeldet.',

@@ -41,6 +41,19 @@ export const utcTime = (at: Date): InLanguage => ({
   inLanguage: (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(at),
 });
 
+/**
+ * Returns a day in UTC, because the time zone of the reader is unknown.
+ * @example
+ * ```ts
+ * import { type Text, utcDay } from 'tenant-idp/extension';
+ *
+ * export const since = (at: Date): Text => ({ key: 'badges.since', values: { day: utcDay(at) } });
+ * ```
+ */
+export const utcDay = (at: Date): InLanguage => ({
+  inLanguage: (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at),
+});
+
 /** A field of a form on a page of an extension. */
 export interface FieldPart<Words> {
   readonly part: 'field';
