@@ -191,7 +191,13 @@ function endParts(application: Application): readonly ViewPart[] {
   if (isInternal) return [{ part: 'text', text: { key: 'account.applications.signOutThere', values } }];
   return [
     { part: 'text', text: { key: scopes ? 'account.applications.ends' : 'account.applications.signsOut', values } },
-    { part: 'button', text: scopes ? 'account.applications.withdraw' : 'account.applications.signOut', name: 'end', value: name },
+    {
+      part: 'button',
+      text: scopes ? 'account.applications.withdraw' : 'account.applications.signOut',
+      name: 'end',
+      value: name,
+      look: scopes ? 'warning' : 'quiet',
+    },
   ];
 }
 

@@ -92,7 +92,7 @@ async function showList(
   const more: Text = { key: 'account.sessions.more', values: { count: String(MOST) } };
   const ending: readonly ViewPart[] = [
     ...(others.length > MOST ? [{ part: 'text', text: more } as const] : []),
-    { part: 'button', text: 'account.sessions.others', name: 'others', value: 'yes', look: 'neutral' },
+    { part: 'button', text: 'account.sessions.others', name: 'others', value: 'yes', look: 'quiet' },
   ];
   await pages.view(ctx, {
     ...(await pages.brandingOf(here.account.tenant.id)),

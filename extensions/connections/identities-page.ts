@@ -148,7 +148,7 @@ async function showList(parts: Parts, ctx: Context, here: BrowserSignIn, problem
       text: { key: 'connections.own.connect', values: { method: name } },
       name: 'connect',
       value: id,
-      look: 'neutral',
+      look: 'quiet',
     }),
   );
   await showPage(parts, ctx, here, {
@@ -167,7 +167,7 @@ const askForRemoval = async (parts: Parts, ctx: Context, here: BrowserSignIn, id
     lead: await titleOf(parts, identity),
     parts: [
       { part: 'text', text: 'connections.own.ends' },
-      { part: 'button', text: 'connections.own.remove', name: 'removed', value: nameOf(identity) },
+      { part: 'button', text: 'connections.own.remove', name: 'removed', value: nameOf(identity), look: 'warning' },
       { part: 'link', text: 'connections.own.back', href: parts.action },
     ],
   });

@@ -48,7 +48,7 @@ export class Pages {
         text: { key: again, values },
         name: 'step',
         value: 'again',
-        ...(stranger === undefined ? {} : { look: 'neutral' as const }),
+        ...(stranger === undefined ? {} : { look: 'quiet' as const }),
       },
       ...(only === undefined
         ? [{ part: 'link', text: 'connections.others', href: this.stepUrl(interaction, '?restart=yes') } as const]
@@ -127,7 +127,7 @@ export class Pages {
       form: { action: this.stepUrl(interaction, '/connection/account'), fields: { idp: id, subject } },
       parts: [
         { part: 'choices', name: 'choice', choices },
-        ...(areClaims ? [{ part: 'button', text: 'connections.claims.none', name: 'choice', value: NONE, look: 'neutral' } as const] : []),
+        ...(areClaims ? [{ part: 'button', text: 'connections.claims.none', name: 'choice', value: NONE, look: 'quiet' } as const] : []),
       ],
     });
   }

@@ -229,7 +229,7 @@ export class FactorsPage {
       form: { action: this.#urlOf(), subject: subjectOf(visit) },
       parts: [
         { part: 'text', text: 'factors.remove.text' },
-        { part: 'button', text: 'factors.remove.submit', name: 'removed', value: row.id },
+        { part: 'button', text: 'factors.remove.submit', name: 'removed', value: row.id, look: 'warning' },
         { part: 'link', text: 'factors.own.back', href: this.#urlOf() },
       ],
     });

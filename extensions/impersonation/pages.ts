@@ -84,7 +84,7 @@ export class Pages {
         users.length === 0 ? { part: 'text', text: 'impersonation.who.none' } : { part: 'entries', entries: users.map(entryOf) },
         ...(next === undefined
           ? []
-          : [{ part: 'button', text: 'impersonation.who.more', name: 'after', value: next, look: 'neutral' } as const]),
+          : [{ part: 'button', text: 'impersonation.who.more', name: 'after', value: next, look: 'quiet' } as const]),
       ],
     };
     await this.#step(ctx, interaction, { tid: operator.tenant.id, searched: query }, page, problem);

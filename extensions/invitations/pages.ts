@@ -274,7 +274,7 @@ export interface CreateForm {
 const autocompletes = { givenName: 'given-name', familyName: 'family-name', email: 'username' } as const;
 
 /** The button that accepts by a sign-in at a provider. */
-const elsewhere = { part: 'button', text: 'invitations.accept.provider', name: 'step', value: 'provider', look: 'neutral' } as const;
+const elsewhere = { part: 'button', text: 'invitations.accept.provider', name: 'step', value: 'provider', look: 'quiet' } as const;
 /** The button that leads to a sign-in with another personal account. */
 const anotherButton: ViewPart = { part: 'button', text: 'invitations.confirm.another', name: 'step', value: 'another', look: 'quiet' };
 /** Returns the subject of the forms of an invitation link. */

@@ -97,7 +97,7 @@ export function createPages({ service: { url, own }, pages: { view } }: Extensio
               text: { key: 'linked.confirm.submit', values: about(parent) },
               name: 'parent',
               value: idOf(parent),
-              ...(index === 0 ? {} : { look: 'neutral' }),
+              ...(index === 0 ? {} : { look: 'quiet' }),
             }),
           ),
           { ...back, text: 'linked.confirm.leave' },
@@ -115,7 +115,7 @@ export function createPages({ service: { url, own }, pages: { view } }: Extensio
         parts: [
           entriesOf([child]),
           { part: 'text', text: { key: 'linked.unlink.text', values: about(child) } },
-          { part: 'button', text: 'linked.unlink.submit' },
+          { part: 'button', text: 'linked.unlink.submit', look: 'warning' },
           { ...back, text: 'linked.unlink.leave' },
         ],
       }),

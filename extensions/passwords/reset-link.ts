@@ -92,7 +92,7 @@ function createPages(context: ExtensionContext) {
       const isHere = uid !== undefined && (await begunHere.read(ctx, uid)) !== undefined;
       const isLive = isHere && (await interactions.restart(ctx, uid)) !== undefined;
       const href = isLive ? url(`${own}/interaction/${uid}/restart`) : clientUri;
-      const link: readonly ViewPart[] = href === undefined ? [] : [{ part: 'link', text: 'passwords.done.signIn', href }];
+      const link: readonly ViewPart[] = href === undefined ? [] : [{ part: 'link', text: 'passwords.done.signIn', href, look: 'filled' }];
       const text = href === undefined ? 'passwords.done.later' : 'passwords.done.text';
       // An attacker who had the password may have added another way to sign in. A new password does not remove this other way.
       const ways: readonly ViewPart[] = [

@@ -17,7 +17,6 @@ export const styleSheet = `
   --field-line: #868d9c;
   --field: #ffffff;
   --hover: #f4f5f9;
-  --neutral: #3a404e;
   --danger: #b3261e;
   --danger-soft: #fdf2f1;
   --acting: #7a4a00;
@@ -34,7 +33,6 @@ export const styleSheet = `
     --field-line: #767d8c;
     --field: #14161b;
     --hover: #23262e;
-    --neutral: #4b5160;
   --danger: #ff9d94;
     --danger-soft: #351f1f;
     --acting: #ffd27a;
@@ -198,8 +196,6 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
   transition: background-color 120ms ease-out;
 }
 .button:hover, .button:active { background: var(--accent-pressed); }
-.button.neutral { background: var(--neutral); color: #ffffff; }
-.button.neutral:hover { background: color-mix(in srgb, var(--neutral) 86%, #000000); }
 .button.quiet { border-color: var(--field-line); background: transparent; color: var(--ink); }
 .button.quiet:hover { background: var(--hover); }
 .button.warning { border-color: var(--danger); background: transparent; color: var(--danger); }

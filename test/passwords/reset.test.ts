@@ -55,7 +55,7 @@ describe('14.4 forgotten password', () => {
     const url = await link(userName);
     const done = await reset(url, agent);
     expect([done.status, titleOf(done)]).toEqual([200, 'Your password is changed']);
-    const back = /<a class="text-link centred" href="([^"]+)"/.exec(done.body)?.[1] ?? '';
+    const back = /<a class="button" href="([^"]+)"/.exec(done.body)?.[1] ?? '';
     const again = await agent.follow(await agent.get(back));
     const second = await agent.submit(again, { identifier: userName });
     expect((await agent.follow(await agent.submit(second, { password: NEW_PASSWORD }))).location).toContain('code=');

@@ -115,7 +115,7 @@ export type ViewPart<Words = Text> =
       readonly action: string;
       readonly value?: string;
       readonly done?: Words;
-      readonly look?: 'neutral' | 'quiet';
+      readonly look?: 'quiet';
     }
   /** A checkbox. Posts `yes` under its name if it is ticked. */
   | { readonly part: 'check'; readonly name: string; readonly label: Words; readonly isTicked?: boolean }
@@ -163,8 +163,8 @@ export type ViewPart<Words = Text> =
       readonly lines?: readonly Words[];
       readonly name?: string;
       readonly value?: string;
-      /** `warning`: for the answer of a user whom somebody tries to deceive. */
-      readonly look?: 'neutral' | 'quiet' | 'warning';
+      /** `warning`: takes something away, or is the answer of a user whom somebody tries to deceive. */
+      readonly look?: 'quiet' | 'warning';
     }
   /** An entry of a choice that opens in place: parts behind a title and a sentence. Works without JavaScript. */
   | {
