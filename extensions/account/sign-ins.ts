@@ -61,10 +61,10 @@ async function entryOf(context: ExtensionContext, signIn: RecentSignIn): Promise
   const { signedInAt, clientId, address, isNewBrowser } = signIn;
   const names = await applicationNames(context, [clientId]);
   return {
+    ...(isNewBrowser && { badge: 'account.signIns.new' }),
     title: titleOf(signIn),
     lines: [
       { key: 'account.sessions.since', values: { time: utcTime(signedInAt) } },
-      ...(isNewBrowser ? ['account.signIns.new'] : []),
       ...wayOf(signIn),
       ...(address === undefined ? [] : [{ key: 'account.sessions.address', values: { address } }]),
       ...(names.length > 0 ? [{ key: 'account.signIns.application', values: { application: listOfNames(names) } }] : []),

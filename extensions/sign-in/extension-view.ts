@@ -112,9 +112,10 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
     case 'entries':
       return {
         ...part,
-        entries: part.entries.map(({ title, lines = [], action, ...rest }) => ({
+        entries: part.entries.map(({ title, badge, lines = [], action, ...rest }) => ({
           ...rest,
           title: words(title),
+          ...optional({ badge }, words),
           lines: lines.map(words),
           ...(action && { action: { ...action, text: words(action.text), about: words(action.about) } }),
         })),

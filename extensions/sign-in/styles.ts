@@ -229,9 +229,11 @@ div.account > .person { flex-basis: 9rem; }
 .entry > .person { flex-basis: 12rem; }
 .account > .text-link { margin-inline-start: auto; padding: 0; white-space: nowrap; }
 .who strong { display: block; font-weight: 600; }
+:is(div.account, .entry) > .person { min-width: auto; overflow-wrap: break-word; }
 .who span { display: block; color: var(--muted); font-size: 0.9375rem; }
 .avatar {
   display: flex;
+.who .badge { width: fit-content; margin-block: 0.125rem; padding: 0 0.5rem; border: 1px solid var(--field-line); border-radius: 1rem; color: var(--ink); font-size: 0.8125rem; font-weight: 550; }
   align-items: center;
   justify-content: center;
   flex: none;

@@ -24,6 +24,7 @@ const safari = {
 interface Entry {
   readonly id: string;
   readonly title: string;
+  readonly badge: string;
   readonly lines: readonly string[];
   /** Name of the button for screen readers. */
   readonly button: string;
@@ -34,6 +35,7 @@ const entriesOf = ({ body }: Answer): readonly Entry[] =>
   [...body.matchAll(/<li class="account entry">([\s\S]*?)<\/li>/g)].map(([, entry = '']) => ({
     id: /name="session" value="([^"]+)"/.exec(entry)?.[1] ?? '',
     title: plain(/<strong>([\s\S]*?)<\/strong>/.exec(entry)?.[1]),
+    badge: plain(/<span class="badge">([\s\S]*?)<\/span>/.exec(entry)?.[1]),
     lines: [...entry.matchAll(/<span>([\s\S]*?)<\/span>/g)].map(([, line]) => plain(line)),
     button: /aria-label="([^"]+)"/.exec(entry)?.[1] ?? '',
   }));
@@ -89,8 +91,10 @@ describe('the page', () => {
       expect([page.status, titleOf(page), more]).toEqual([200, 'Sessions', []]);
       expect(here).toMatchObject({
         title: 'Firefox on Windows',
+        badge: 'This browser',
         button: expect.stringMatching(/^Sign out: Firefox, signed in on .+ \(UTC\)$/),
       });
+      expect([program?.badge, phone?.badge]).toEqual(['', '']);
       expect(here?.lines).toEqual([
         'This browser',
         expect.stringMatching(/^Signed in on .+ \(UTC\)$/),

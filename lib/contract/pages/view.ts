@@ -124,6 +124,8 @@ export type ViewPart<Words = Text> =
       readonly part: 'entries';
       readonly entries: readonly {
         readonly title: Words;
+        /** One or two words that distinguish the entry from the others, such as “this browser”. */
+        readonly badge?: Words;
         readonly lines?: readonly Words[];
         /** Whether the title is the name of a person, which gets the person's initials. @default false */
         readonly isPerson?: boolean;

@@ -121,12 +121,13 @@ const breakable = (name: string): Html =>
   html`<bdi>${name.split(/(?<=[@._+-])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}</bdi>`;
 
 /** Returns a name with lines below it, without lines that repeat a line above. */
-const entry = (name: string, lines: readonly string[] = []): Html =>
-  html`<span class="who"><strong>${breakable(name)}</strong>${[...new Set(lines)].filter((line) => line !== name).map((line) => html`<span>${breakable(line)}</span>`)}</span>`;
+const entry = (name: string, lines: readonly string[] = [], badge?: string): Html =>
+  html`<span class="who"><strong>${breakable(name)}</strong>${badge !== undefined && html`<span class="badge">${badge}</span>`}${[...new Set(lines)].filter((line) => line !== name).map((line) => html`<span>${breakable(line)}</span>`)}</span>`;
 
 /** Returns an entry that is no person, such as an organisation or an application: it has no initials. */
-export const item = (name: string, lines: readonly string[] = []): Html => html`<span class="person">${entry(name, lines)}</span>`;
+export const item = (name: string, lines: readonly string[] = [], badge?: string): Html =>
+  html`<span class="person">${entry(name, lines, badge)}</span>`;
 
 /** Returns an account: initials before the name. The initials of an address come from the part before the `@`. */
-export const person = (name: string, lines: readonly string[] = []): Html =>
-  html`<span class="person"><span class="avatar" aria-hidden="true">${initials(name.split('@', 1)[0] || name)}</span>${entry(name, lines)}</span>`;
+export const person = (name: string, lines: readonly string[] = [], badge?: string): Html =>
+  html`<span class="person"><span class="avatar" aria-hidden="true">${initials(name.split('@', 1)[0] || name)}</span>${entry(name, lines, badge)}</span>`;

@@ -94,8 +94,8 @@ function renderPart(part: PartModel, place: Place, context: PageContext): Html {
       return html`<label class="check"><input type="checkbox" name="${part.name}" value="yes"${isTicked(part, context) && html` checked`}><span>${part.label}</span></label>`;
     case 'entries':
       return html`<ul class="choices">${part.entries.map(
-        ({ title, lines, isPerson, action }) =>
-          html`<li class="account entry">${(isPerson ? person : item)(title, lines)}${
+        ({ title, badge, lines, isPerson, action }) =>
+          html`<li class="account entry">${(isPerson ? person : item)(title, lines, badge)}${
             action &&
             html`<button class="text-link" type="submit" name="${action.name}" value="${action.value}" aria-label="${action.text}: ${action.about}">${action.text}</button>`
           }</li>`,
