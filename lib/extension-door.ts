@@ -212,4 +212,5 @@ export { epochSeconds } from './times/epoch-seconds.js';
 export { secondsAhead } from './times/node-time.js';
 export { minutesUntil, secondsUntil } from './times/time-left.js';
 export { withTimeLimit } from './times/time-limit.js';
+export { ownPagesName } from './text/own-pages-name.js';
 export { DAY_MS, HOUR_MS, MINUTE_MS } from './times/units.js';

@@ -1,4 +1,4 @@
-import { type ExtensionContext, type InLanguage, ownPagesName } from '../../lib/extension-door.js';
+import type { ExtensionContext, InLanguage } from '../../lib/extension-door.js';
 
 /**
  * Returns the names of applications, by their client ids, in alphabetical order. Leaves out removed and disabled clients, and pages of the service

@@ -6,6 +6,7 @@ import {
   type ExtensionContext,
   longFieldOf,
   type OwnPageState,
+  ownPagesName,
   pageHeaders,
   present,
   type Tenant,
@@ -88,12 +89,14 @@ function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): Page
   const { client, tenant, reference, signInPath, additions: added = [] } = surroundings;
   const { client_uri: uri, policy_uri: policyUri, tos_uri: termsUri } = (client?.metadata ?? {}) as Record<string, string | undefined>;
   const locale = localeOf(ctx, host, surroundings);
+  const isForAccount = client?.name === ownPagesName(host.service.issuer);
   const additions = additionsIn(added, host.pages.texts(locale));
   return {
     locale,
-    ...(client
+    ...(client && !isForAccount
       ? { client: { name: client.name, ...(uri && { uri }), ...(policyUri && { policyUri }), ...(termsUri && { termsUri }) } }
       : {}),
+    ...(isForAccount ? { isForAccount } : {}),
     ...(tenant ? { tenant: { name: tenant.name } } : {}),
     ...(signInPath === undefined ? {} : { isStep: true }),
     branding: brandingOf(host.service.branding, { client, tenant }),

@@ -196,6 +196,8 @@ export interface PageFrame {
   readonly locale: Locale;
   /** `uri` is the link back from an error page. The client's metadata contains the other links. */
   readonly client?: { readonly name: string; readonly uri?: string; readonly policyUri?: string; readonly termsUri?: string };
+  /** Whether the sign-in continues to the service's own pages of the user. Then `client` is absent. */
+  readonly isForAccount?: true;
   readonly tenant?: { readonly name: string };
   /** Whether the page is a step of a sign-in, which continues to the client. */
   readonly isStep?: true;

@@ -1,6 +1,7 @@
 /** Pages on which signed-in users see and change data of their accounts. All pages follow the same rules about the sign-in that they need. */
 import type { Context } from 'koa';
 import type { Person } from '../store/records/records.js';
+import { ownPagesName } from '../text/own-pages-name.js';
 import type { ExtensionContext } from './extension-context.js';
 import type { BrowserSignIn } from './sign-in/logout-participant.js';
 import type { InternalClients, SignInAsk } from './sign-in/sign-in-request.js';
@@ -18,7 +19,7 @@ export const RECENT_SIGN_IN_SECONDS = 600;
 export type OwnPageNeeds = 'signIn' | 'recentSignIn' | 'credentialChange';
 
 export interface OwnPage {
-  /** The internal client that users sign in to, for `clients` of the extension. Pages show the internal client under the name of the host. */
+  /** The internal client that users sign in to, for `clients` of the extension. Pages call the internal client “your account”. */
   readonly clients: InternalClients;
   /**
    * Returns the sign-in of the user. Undefined if another page was shown: a sign-in, or the page for impersonators, who cannot do this.
@@ -84,7 +85,7 @@ export function createOwnPage(
   path: string,
   needs: OwnPageNeeds = 'signIn',
 ): OwnPage {
-  const application = { name: new URL(service.issuer).host, returnTo: `${path}/return`, isPage: true };
+  const application = { name: ownPagesName(service.issuer), returnTo: `${path}/return`, isPage: true };
   const isProven = async (here: BrowserSignIn): Promise<boolean> => needs !== 'credentialChange' || signIns.mayChange(here);
   /** Returns the request for a missing proof: a new sign-in if the credential no longer signs in to the account, else a second factor. */
   const proofAskedOf = async (here: BrowserSignIn): Promise<Partial<SignInAsk>> => {

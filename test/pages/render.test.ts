@@ -75,6 +75,15 @@ describe('renderPage', () => {
     expect(renderPage({ page: 'signed-out' }, frame)).toContain('<p class="names">Orders · Acme</p>');
   });
 
+  test('a sign-in for the own pages of the user names the account, in the heading or below it', () => {
+    const { client: _, ...rest } = frame;
+    const own: PageFrame = { ...rest, isForAccount: true, isStep: true };
+    const asked = renderPage({ page: 'identifier', ...form }, own);
+    expect(asked).toContain('<h1>Sign in to your account</h1>\n<p class="names">Acme</p>');
+    const choice: PageView = { page: 'accounts', ...form, other: '/i', choices: [] };
+    expect(renderPage(choice, own)).toContain('<p class="names">to continue to your account<br>Acme</p>');
+  });
+
   test('pages §3.1: a problem of one field is in the title and said once, tied to its field, which has the focus', () => {
     const view: PageView = {
       page: 'password',

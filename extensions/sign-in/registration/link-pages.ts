@@ -11,6 +11,7 @@ import {
   hashingQueuesOf,
   IdpError,
   type InternalClients,
+  ownPagesName,
   passwordField,
   type RegistrationInput,
   recordsOfBrowsers,
@@ -35,7 +36,7 @@ const APPLICATION = 'sign-in:registration';
 
 /** Returns the internal application for which the browser signs in with the new account. */
 export function registrationClient({ service: { own, issuer } }: ExtensionContext): InternalClients {
-  const application = { name: new URL(issuer).host, returnTo: `${own}/register/return`, isPage: true };
+  const application = { name: ownPagesName(issuer), returnTo: `${own}/register/return`, isPage: true };
   return { find: (id) => (id === APPLICATION ? application : undefined) };
 }
 

@@ -13,8 +13,10 @@ export const da: Texts = {
   'foot.help': 'Hjælp',
 
   'signIn.title': 'Log ind på {client}',
+  'signIn.title.account': 'Log ind på din konto',
   'signIn.title.plain': 'Log ind',
   'signIn.continue': 'for at fortsætte til {client}',
+  'signIn.continue.account': 'for at fortsætte til din konto',
   'signIn.or': 'eller',
   'identifier.label': 'E-mail eller brugernavn',
   'identifier.outside':

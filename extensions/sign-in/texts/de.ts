@@ -13,8 +13,10 @@ export const de: Texts = {
   'foot.help': 'Hilfe',
 
   'signIn.title': 'Bei {client} anmelden',
+  'signIn.title.account': 'Bei Ihrem Konto anmelden',
   'signIn.title.plain': 'Anmelden',
   'signIn.continue': 'um mit {client} fortzufahren',
+  'signIn.continue.account': 'um mit Ihrem Konto fortzufahren',
   'signIn.or': 'oder',
   'identifier.label': 'E-Mail-Adresse oder Benutzername',
   'identifier.outside':

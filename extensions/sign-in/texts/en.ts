@@ -12,8 +12,10 @@ export const en = {
   'foot.help': 'Help',
 
   'signIn.title': 'Sign in to {client}',
+  'signIn.title.account': 'Sign in to your account',
   'signIn.title.plain': 'Sign in',
   'signIn.continue': 'to continue to {client}',
+  'signIn.continue.account': 'to continue to your account',
   'signIn.or': 'or',
   'identifier.label': 'E-mail or user name',
   'identifier.outside':

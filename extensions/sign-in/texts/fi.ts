@@ -13,8 +13,10 @@ export const fi: Texts = {
   'foot.help': 'Ohje',
 
   'signIn.title': 'Kirjaudu: {client}',
+  'signIn.title.account': 'Kirjaudu tilillesi',
   'signIn.title.plain': 'Kirjaudu sisään',
   'signIn.continue': 'Jatka palveluun {client}',
+  'signIn.continue.account': 'Jatka tilillesi',
   'signIn.or': 'tai',
   'identifier.label': 'Sähköposti tai käyttäjätunnus',
   'identifier.outside':

@@ -13,8 +13,10 @@ export const nb: Texts = {
   'foot.help': 'Hjelp',
 
   'signIn.title': 'Logg inn på {client}',
+  'signIn.title.account': 'Logg inn på kontoen din',
   'signIn.title.plain': 'Logg inn',
   'signIn.continue': 'for å fortsette til {client}',
+  'signIn.continue.account': 'for å fortsette til kontoen din',
   'signIn.or': 'eller',
   'identifier.label': 'E-post eller brukernavn',
   'identifier.outside':

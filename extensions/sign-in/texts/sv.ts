@@ -13,8 +13,10 @@ export const sv: Texts = {
   'foot.help': 'Hjälp',
 
   'signIn.title': 'Logga in på {client}',
+  'signIn.title.account': 'Logga in på ditt konto',
   'signIn.title.plain': 'Logga in',
   'signIn.continue': 'för att fortsätta till {client}',
+  'signIn.continue.account': 'för att fortsätta till ditt konto',
   'signIn.or': 'eller',
   'identifier.label': 'E-post eller användarnamn',
   'identifier.outside':

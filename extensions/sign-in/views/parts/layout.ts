@@ -104,10 +104,13 @@ const unsaidNames = ({ title, lead = '' }: PageContent, { client, tenant }: Page
 /** Returns the names under the heading. On a step of a sign-in, a line of its own continues the heading: “to continue to” the client. */
 function namesLine(content: PageContent, { text, frame }: PageContext): Html | false {
   const names = unsaidNames(content, frame);
-  const client = frame.isStep && content.mark === undefined ? names.find((name) => name === frame.client?.name) : undefined;
+  const isStep = frame.isStep && content.mark === undefined;
+  const client = isStep ? names.find((name) => name === frame.client?.name) : undefined;
   const others = names.filter((name) => name !== client).join(' · ');
-  const next = client !== undefined && html`${text('signIn.continue', { client })}${others !== '' && html`<br>`}`;
-  return names.length > 0 && html`<p class="names">${next}${others}</p>`;
+  const isAccountUnsaid = isStep && frame.isForAccount && content.title !== text('signIn.title.account');
+  const next = client === undefined ? isAccountUnsaid && text('signIn.continue.account') : text('signIn.continue', { client });
+  const lines = [next || '', others].filter((line) => line !== '');
+  return lines.length > 0 && html`<p class="names">${lines.map((line, index) => html`${index > 0 && html`<br>`}${line}`)}</p>`;
 }
 
 function documentTitle(content: PageContent, { text, frame }: PageContext): string {

@@ -2,8 +2,10 @@
 import type { Problem } from '../../view-models.js';
 import type { PageContext } from './layout.js';
 
-export const signInTitle = ({ text, frame }: PageContext): string =>
-  frame.client ? text('signIn.title', { client: frame.client.name }) : text('signIn.title.plain');
+export function signInTitle({ text, frame }: PageContext): string {
+  if (frame.client) return text('signIn.title', { client: frame.client.name });
+  return text(frame.isForAccount ? 'signIn.title.account' : 'signIn.title.plain');
+}
 
 interface Reported {
   readonly problem?: Problem;
