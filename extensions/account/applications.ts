@@ -151,11 +151,7 @@ function createPages({ service, pages: { view, brandingOf, scopeDescriptions } }
         title: 'account.applications.title',
         lead: all.length > 0 ? 'account.applications.lead' : 'account.applications.none',
         ...(problem !== undefined && { problem, status: 403 }),
-        parts: [
-          ...(done === undefined ? [] : [{ part: 'text', text: done } as const]),
-          ...(all.length > 0 ? [linksOf(action, all)] : []),
-          { part: 'link', text: 'account.back', href: service.url(`${service.own}/account`) },
-        ],
+        parts: [...(done === undefined ? [] : [{ part: 'text', text: done } as const]), ...(all.length > 0 ? [linksOf(action, all)] : [])],
       });
     },
 

@@ -72,7 +72,6 @@ async function show(
     parts: [
       { part: 'text', text: 'account.data.secrets' },
       { part: 'button', text: 'account.data.download' },
-      { part: 'link', text: 'account.back', href: service.url(`${service.own}/account`) },
     ],
   });
 }

@@ -274,18 +274,12 @@ class ProfilePage {
   }
 
   async #saved(ctx: Context, { account: { tenant } }: BrowserSignIn, person: Person): Promise<void> {
-    const {
-      service: { own, url },
-      pages: { view },
-    } = this.#context;
+    const { service, pages } = this.#context;
     (ctx.state as OwnPageState).ownPageOf = person;
-    await view(ctx, {
+    await pages.view(ctx, {
       tenant,
       title: 'account.profile.saved',
-      parts: [
-        { part: 'link', text: 'account.back', href: url(`${own}/account`) },
-        { part: 'link', text: 'account.profile.again', href: url(this.#path) },
-      ],
+      parts: [{ part: 'link', text: 'account.profile.again', href: service.url(this.#path) }],
     });
   }
 

@@ -100,11 +100,7 @@ async function showList(
     lead: 'account.sessions.lead',
     ...(problem && { problem: problem.text, status: problem.status }),
     form: { action: service.url(pathOf(service)), subject: subjectOf(here) },
-    parts: [
-      { part: 'entries', entries },
-      ...(others.length > 0 ? ending : [{ part: 'text', text: 'account.sessions.alone' } as const]),
-      { part: 'link', text: 'account.back', href: service.url(`${service.own}/account`) },
-    ],
+    parts: [{ part: 'entries', entries }, ...(others.length > 0 ? ending : [{ part: 'text', text: 'account.sessions.alone' } as const])],
   });
 }
 

@@ -39,7 +39,7 @@ export const signIns: Section = {
 };
 
 async function showList(context: ExtensionContext, ctx: Context, { oid, account: { tenant } }: BrowserSignIn): Promise<void> {
-  const { service, pages, directory } = context;
+  const { pages, directory } = context;
   const recent = await directory.signInHistory.list({ tid: tenant.id, userId: oid });
   const entries = await Promise.all(recent.map((signIn) => entryOf(context, signIn)));
   const sessions = pages.accountSections.find(({ name }) => name === 'sessions')?.href(context);
@@ -50,7 +50,6 @@ async function showList(context: ExtensionContext, ctx: Context, { oid, account:
     parts: [
       ...(entries.length > 0 ? [{ part: 'entries', entries } as const] : []),
       ...(sessions === undefined ? [] : [{ part: 'link', text: 'account.signIns.sessions', href: sessions } as const]),
-      { part: 'link', text: 'account.back', href: service.url(`${service.own}/account`) },
     ],
   });
 }

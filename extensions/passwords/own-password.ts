@@ -19,7 +19,6 @@ import {
   redirectByGet,
   type Text,
   type View,
-  type ViewPart,
 } from '../../lib/extension-door.js';
 import { createMessages, passwordProblem } from './messages.js';
 import type { Throttle } from './throttle.js';
@@ -58,7 +57,6 @@ function createPages(context: ExtensionContext) {
     pages: { view, brandingOf },
   } = context;
   const action = service.url(ownPasswordPath(service));
-  const back: ViewPart = { part: 'link', text: 'passwords.own.back', href: service.url(`${service.own}/account`) };
   const show = async (ctx: Context, { tenant }: Account, model: View): Promise<void> =>
     view(ctx, { ...(await brandingOf(tenant.id)), ...model });
 
@@ -99,7 +97,6 @@ function createPages(context: ExtensionContext) {
           },
           { part: 'check', name: 'others', label: 'passwords.own.others', isTicked: endsOthers },
           { part: 'button', text: 'passwords.reset.submit' },
-          back,
         ],
       });
     },
@@ -112,13 +109,13 @@ function createPages(context: ExtensionContext) {
         state === 'policy'
           ? { key: 'passwords.own.policy', values: { tenant: tenant.name } }
           : { key: 'passwords.own.parent', values: parent };
-      await show(ctx, here.account, { title: 'passwords.own.title', parts: [{ part: 'text', text }, back] });
+      await show(ctx, here.account, { title: 'passwords.own.title', parts: [{ part: 'text', text }] });
     },
 
     changed: (ctx: Context, here: BrowserSignIn, endsOthers: boolean): Promise<void> =>
       show(ctx, here.account, {
         title: 'passwords.done.title',
-        parts: [{ part: 'text', text: endsOthers ? 'passwords.own.ended' : 'passwords.own.stays' }, back],
+        parts: [{ part: 'text', text: endsOthers ? 'passwords.own.ended' : 'passwords.own.stays' }],
       }),
   };
 }

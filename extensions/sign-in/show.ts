@@ -100,9 +100,17 @@ function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): Page
     ...(tenant ? { tenant: { name: tenant.name } } : {}),
     ...(signInPath === undefined ? {} : { isStep: true }),
     branding: brandingOf(host.service.branding, { client, tenant }),
+    ...present({ account: accountOf(ctx, host) }),
     ...(reference ? { reference } : {}),
     ...(additions.length > 0 ? { additions } : {}),
   };
+}
+
+/** Returns the link to the account page, for the user's own pages except the account page. */
+function accountOf(ctx: Context, { service: { own, url } }: PageHost): string | undefined {
+  const account = url(`${own}/account`);
+  const isHere = new URL(ctx.href).pathname === new URL(account).pathname;
+  return (ctx.state as OwnPageState).ownPageOf && !isHere ? account : undefined;
 }
 
 /** Returns the impersonator and the impersonated user of the browser, and where the impersonation can be ended. */

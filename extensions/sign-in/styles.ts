@@ -210,6 +210,8 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
   border-radius: calc(var(--radius) / 2);
   font-weight: 550;
 }
+.up { margin: -0.75rem 0 0.25rem -0.375rem; font-weight: 400; }
+.up svg { transform: rotate(180deg); }
 .centred { justify-self: center; margin-block: -0.5rem -0.75rem; padding: 0 1rem; }
 
 .account {

@@ -202,6 +202,8 @@ export interface PageFrame {
   /** Whether the page is a step of a sign-in, which continues to the client. */
   readonly isStep?: true;
   readonly branding?: Branding;
+  /** Link to the account page, on the user's own pages below it. */
+  readonly account?: string;
   /** Id of the request in the log. Shown on pages about a failure. */
   readonly reference?: string;
   /** Texts and links of extensions on a page of a sign-in, at its foot or next to the password. Next to the password, the form is posted to `href`. */

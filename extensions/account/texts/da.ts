@@ -5,7 +5,6 @@ export const da: Record<keyof typeof en, string> = {
   'account.lead': 'Du er logget ind som {userName} ({tenant}).',
   'account.signedOut': 'Du skal være logget ind for at se denne side.',
   'account.again': 'Prøv igen',
-  'account.back': 'Tilbage til din konto',
   'account.foreign': 'Formularen var for gammel eller fra en anden browser. Prøv igen.',
   'account.browser.on': '{browser} på {system}',
   'account.browser.unknown': 'Ukendt browser',

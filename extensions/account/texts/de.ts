@@ -5,7 +5,6 @@ export const de: Record<keyof typeof en, string> = {
   'account.lead': 'Sie sind als {userName} ({tenant}) angemeldet.',
   'account.signedOut': 'Sie müssen angemeldet sein, um diese Seite zu sehen.',
   'account.again': 'Noch einmal versuchen',
-  'account.back': 'Zurück zu Ihrem Konto',
   'account.foreign': 'Das Formular war zu alt oder aus einem anderen Browser. Versuchen Sie es noch einmal.',
   'account.browser.on': '{browser} unter {system}',
   'account.browser.unknown': 'Unbekannter Browser',

@@ -4,7 +4,6 @@ export const en = {
   'account.lead': 'You are signed in as {userName} ({tenant}).',
   'account.signedOut': 'You have to be signed in to see this page.',
   'account.again': 'Try again',
-  'account.back': 'Back to your account',
   'account.foreign': 'That form was too old or from another browser. Try again.',
   'account.browser.on': '{browser} on {system}',
   'account.browser.unknown': 'Unknown browser',

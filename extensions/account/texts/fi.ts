@@ -5,7 +5,6 @@ export const fi: Record<keyof typeof en, string> = {
   'account.lead': 'Olet kirjautunut käyttäjänä {userName} ({tenant}).',
   'account.signedOut': 'Sinun on oltava kirjautuneena nähdäksesi tämän sivun.',
   'account.again': 'Yritä uudelleen',
-  'account.back': 'Takaisin tiliisi',
   'account.foreign': 'Lomake oli liian vanha tai toisesta selaimesta. Yritä uudelleen.',
   'account.browser.on': '{browser} ({system})',
   'account.browser.unknown': 'Tuntematon selain',

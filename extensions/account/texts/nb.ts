@@ -5,7 +5,6 @@ export const nb: Record<keyof typeof en, string> = {
   'account.lead': 'Du er logget inn som {userName} ({tenant}).',
   'account.signedOut': 'Du må være logget inn for å se denne siden.',
   'account.again': 'Prøv igjen',
-  'account.back': 'Tilbake til kontoen din',
   'account.foreign': 'Skjemaet var for gammelt eller fra en annen nettleser. Prøv igjen.',
   'account.browser.on': '{browser} på {system}',
   'account.browser.unknown': 'Ukjent nettleser',

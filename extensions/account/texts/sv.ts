@@ -5,7 +5,6 @@ export const sv: Record<keyof typeof en, string> = {
   'account.lead': 'Du är inloggad som {userName} ({tenant}).',
   'account.signedOut': 'Du måste vara inloggad för att se den här sidan.',
   'account.again': 'Försök igen',
-  'account.back': 'Tillbaka till ditt konto',
   'account.foreign': 'Formuläret var för gammalt eller från en annan webbläsare. Försök igen.',
   'account.browser.on': '{browser} på {system}',
   'account.browser.unknown': 'Okänd webbläsare',

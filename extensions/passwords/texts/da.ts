@@ -96,8 +96,7 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.own.policy': '{tenant} bestemmer, hvordan du logger ind, og tillader ikke adgangskoder. Spørg din administrator.',
   'passwords.own.parent':
     'Du logger ind på denne konto med kontoen {userName} ({tenant}). Log ind på den konto for at skifte adgangskoden.',
-  'passwords.own.back': 'Tilbage til din konto',
-  'passwords.email.title': 'Skift din e-mailadresse',
+  'passwords.email.title': 'E-mailadresse',
   'passwords.email.lead': 'Din adresse hos {tenant} er {address}.',
   'passwords.email.summary': 'Hertil sender vi links til din adgangskode og beskeder om din konto.',
   'passwords.email.none': 'Du har ingen adresse hos {tenant} endnu.',

@@ -98,8 +98,7 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.own.policy': '{tenant} legt fest, wie Sie sich anmelden, und erlaubt keine Passwörter. Fragen Sie Ihre Administration.',
   'passwords.own.parent':
     'Sie melden sich bei diesem Konto mit dem Konto {userName} ({tenant}) an. Melden Sie sich bei jenem Konto an, um dessen Passwort zu ändern.',
-  'passwords.own.back': 'Zurück zu Ihrem Konto',
-  'passwords.email.title': 'E-Mail-Adresse ändern',
+  'passwords.email.title': 'E-Mail-Adresse',
   'passwords.email.lead': 'Ihre Adresse bei {tenant} ist {address}.',
   'passwords.email.summary': 'Dorthin senden wir Links für Ihr Passwort und Nachrichten über Ihr Konto.',
   'passwords.email.none': 'Sie haben bei {tenant} noch keine Adresse.',

@@ -95,8 +95,7 @@ export const en = {
   'passwords.own.policy': '{tenant} decides how you sign in, and allows no passwords. Ask your administrator about it.',
   'passwords.own.parent':
     'You sign in to this account with the account {userName} ({tenant}). To change its password, sign in to that account.',
-  'passwords.own.back': 'Back to your account',
-  'passwords.email.title': 'Change your e-mail address',
+  'passwords.email.title': 'E-mail address',
   'passwords.email.lead': 'Your address at {tenant} is {address}.',
   'passwords.email.summary': 'Where we send links for your password, and notices about your account.',
   'passwords.email.none': 'You have no address at {tenant} yet.',

@@ -96,8 +96,7 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.own.policy': '{tenant} bestemmer hvordan du logger inn, og tillater ikke passord. Spør administratoren din.',
   'passwords.own.parent':
     'Du logger inn på denne kontoen med kontoen {userName} ({tenant}). Logg inn på den kontoen for å endre passordet.',
-  'passwords.own.back': 'Tilbake til kontoen din',
-  'passwords.email.title': 'Endre e-postadressen din',
+  'passwords.email.title': 'E-postadresse',
   'passwords.email.lead': 'Adressen din hos {tenant} er {address}.',
   'passwords.email.summary': 'Dit vi sender lenker for passordet ditt og varsler om kontoen din.',
   'passwords.email.none': 'Du har ingen adresse hos {tenant} ennå.',

@@ -96,8 +96,7 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.own.policy': '{tenant} bestämmer hur du loggar in och tillåter inga lösenord. Fråga din administratör.',
   'passwords.own.parent':
     'Du loggar in på det här kontot med kontot {userName} ({tenant}). Logga in på det kontot för att ändra lösenordet.',
-  'passwords.own.back': 'Tillbaka till ditt konto',
-  'passwords.email.title': 'Ändra din e-postadress',
+  'passwords.email.title': 'E-postadress',
   'passwords.email.lead': 'Din adress hos {tenant} är {address}.',
   'passwords.email.summary': 'Dit vi skickar länkar för ditt lösenord och meddelanden om ditt konto.',
   'passwords.email.none': 'Du har ingen adress hos {tenant} än.',

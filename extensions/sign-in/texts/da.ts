@@ -128,6 +128,7 @@ export const da: Texts = {
   'notFound.title': 'Siden findes ikke',
   'notFound.message': 'Adressen kan være ufuldstændig eller forældet. Kontrollér den, eller fortsæt fra din konto.',
   'notFound.account': 'Gå til din konto',
+  'account.up': 'Din konto',
   'noCookies.title': 'Din browser sender ingen cookies',
   'noCookies.message':
     'Login kræver cookies, og der kom ingen tilbage fra din browser. Tillad cookies for dette websted, eller brug en anden browser. Start derefter forfra.',

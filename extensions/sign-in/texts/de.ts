@@ -128,6 +128,7 @@ export const de: Texts = {
   'notFound.title': 'Diese Seite gibt es nicht',
   'notFound.message': 'Die Adresse ist vielleicht unvollständig oder veraltet. Prüfen Sie sie, oder fahren Sie bei Ihrem Konto fort.',
   'notFound.account': 'Zu Ihrem Konto',
+  'account.up': 'Ihr Konto',
   'noCookies.title': 'Ihr Browser sendet keine Cookies',
   'noCookies.message':
     'Die Anmeldung braucht Cookies, und von Ihrem Browser kam keines zurück. Erlauben Sie Cookies für diese Website, oder verwenden Sie einen anderen Browser. Beginnen Sie dann neu.',

@@ -126,6 +126,7 @@ export const en = {
   'notFound.title': 'There is no such page',
   'notFound.message': 'The address may be incomplete or out of date. Check it, or go on from your account.',
   'notFound.account': 'Go to your account',
+  'account.up': 'Your account',
   'noCookies.title': 'Your browser sends no cookies',
   'noCookies.message':
     'Signing in needs cookies, and none came back from your browser. Allow cookies for this site, or use another browser. Then start again.',

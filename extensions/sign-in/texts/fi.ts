@@ -127,6 +127,7 @@ export const fi: Texts = {
   'notFound.title': 'Sivua ei ole',
   'notFound.message': 'Osoite voi olla vajaa tai vanhentunut. Tarkista se tai jatka tililtäsi.',
   'notFound.account': 'Siirry tiliisi',
+  'account.up': 'Tilisi',
   'noCookies.title': 'Selaimesi ei lähetä evästeitä',
   'noCookies.message':
     'Kirjautuminen edellyttää evästeitä, eikä selaimesi lähettänyt yhtään takaisin. Salli evästeet tälle sivustolle tai käytä toista selainta. Aloita sitten alusta.',

@@ -127,6 +127,7 @@ export const nb: Texts = {
   'notFound.title': 'Denne siden finnes ikke',
   'notFound.message': 'Adressen kan være ufullstendig eller utdatert. Sjekk den, eller gå videre fra kontoen din.',
   'notFound.account': 'Gå til kontoen din',
+  'account.up': 'Kontoen din',
   'noCookies.title': 'Nettleseren din sender ingen informasjonskapsler',
   'noCookies.message':
     'Innlogging krever informasjonskapsler, og ingen kom tilbake fra nettleseren din. Tillat informasjonskapsler for dette nettstedet, eller bruk en annen nettleser. Start deretter på nytt.',

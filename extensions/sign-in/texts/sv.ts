@@ -128,6 +128,7 @@ export const sv: Texts = {
   'notFound.title': 'Sidan finns inte',
   'notFound.message': 'Adressen kan vara ofullständig eller inaktuell. Kontrollera den eller fortsätt från ditt konto.',
   'notFound.account': 'Gå till ditt konto',
+  'account.up': 'Ditt konto',
   'noCookies.title': 'Din webbläsare skickar inga kakor',
   'noCookies.message':
     'Inloggningen behöver kakor (cookies), och inga kom tillbaka från din webbläsare. Tillåt kakor för den här webbplatsen eller använd en annan webbläsare. Börja sedan om.',

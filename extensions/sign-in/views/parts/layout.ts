@@ -5,7 +5,7 @@ import { canvases, styleSheet } from '../../styles.js';
 import { localeNames, type Translate } from '../../texts/index.js';
 import type { LanguageMenu, PageFrame } from '../../view-models.js';
 import { hiddenFields } from './hidden-fields.js';
-import { globeIcon } from './icons.js';
+import { chevronIcon, globeIcon } from './icons.js';
 import { outsideLink } from './links.js';
 import { revealScript } from './reveal.js';
 import { withWholeWords } from './whole-words.js';
@@ -113,6 +113,10 @@ function namesLine(content: PageContent, { text, frame }: PageContext): Html | f
   return lines.length > 0 && html`<p class="names">${lines.map((line, index) => html`${index > 0 && html`<br>`}${line}`)}</p>`;
 }
 
+/** Returns the link from a user's own page to the account page. */
+const accountLink = ({ text, frame: { account } }: PageContext): Html | false =>
+  account !== undefined && html`<a class="text-link up" href="${account}">${chevronIcon}${text('account.up')}</a>`;
+
 function documentTitle(content: PageContent, { text, frame }: PageContext): string {
   const title = [content.title, ...unsaidNames(content, frame)].join(' – ');
   return content.problem ? text('problemTitle', { title }) : title;
@@ -157,6 +161,7 @@ ${
 <body>
 ${withWholeWords(html`${impersonationBanner(context)}<main>
 <div class="intro">
+${accountLink(context)}
 ${renderMark(content, frame)}
 <h1>${content.title}</h1>
 ${namesLine(content, context)}
