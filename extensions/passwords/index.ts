@@ -40,7 +40,7 @@ export const passwords = (): Extension => ({
     {
       name: 'password',
       group: 'signIn',
-      title: 'passwords.own.section',
+      title: 'passwords.own.title',
       summary: 'passwords.own.summary',
       isFor: hasOwnPassword,
       href: ({ service }) => service.url(ownPasswordPath(service)),

@@ -3,6 +3,7 @@
  * the extensions and the forms from the pages, so a new section is in these tests. Sections that differ are in one table, with the reason.
  */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { locales } from 'tenant-idp';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { Agent, type Answer, signIn, titleOf } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
@@ -115,6 +116,12 @@ const plain = (markup: string): string => markup.replace(/<[^>]*>/g, '');
 const wordsOf = ({ body }: Answer): string => plain(body.replace(/<(style|script)>.*?<\/\1>/gs, ''));
 /** Notices in the addresses to which forms led, by section. */
 const notices = new Set<string>();
+/** Entries of a page that are links: their addresses and names. */
+const namedLinks = ({ body }: Answer): readonly (readonly [string, string])[] =>
+  [...body.matchAll(/<a class="account" href="([^"]*)">.*?<strong>(.*?)<\/strong>/gs)].map(([, href = '', name = '']) => [
+    href,
+    plain(name),
+  ]);
 
 test('there are sections, and every exception is of one of them', () => {
   expect(sections.length).toBeGreaterThan(5);
@@ -129,6 +136,30 @@ test('the account page leads to every section, and the pages have forms', async 
   expect(sections.filter(({ path }) => !account.body.includes(`href="${world.at(path)}"`))).toEqual([]);
   const found = await Promise.all(sections.map((section) => formsFor(agent, section)));
   expect(found.flat().length).toBeGreaterThan(6);
+});
+
+test.each(locales)(
+  '%s: the heading of each page is its name on the account page, and the page leads back to the account page',
+  async (language) => {
+    const who = await world.subject();
+    const agent = await world.signedIn(who, new Agent({ 'accept-language': language }));
+    const account = await agent.get(world.at('/idp/account'));
+    const named = new Map(namedLinks(account));
+    for (const section of sections) {
+      const page = await open(agent, section);
+      const leadsBack = page.body.includes(`href="${world.at('/idp/account')}"`);
+      expect([section.name, titleOf(page), leadsBack]).toEqual([section.name, named.get(world.at(section.path)), true]);
+    }
+    expect(account.body).not.toContain(`href="${world.at('/idp/account')}"`);
+  },
+);
+
+test('each section asks for a sign-in to “your account”, and names no host', async () => {
+  for (const section of [...sections, { name: 'account', path: '/idp/account' }]) {
+    const page = await open(new Agent(), section);
+    expect([section.name, isSignIn(page), titleOf(page)]).toEqual([section.name, true, 'Sign in to your account']);
+    expect([section.name, wordsOf(page).includes(new URL(service.issuer).host)]).toEqual([section.name, false]);
+  }
 });
 
 describe.each(sections)('the section $name', (section) => {

@@ -278,7 +278,7 @@ describe('the last way to sign in', () => {
       await service.idp.directory.credentials.forget(me.oid);
       const factors = await agent.follow(await agent.get(`${service.issuer}/idp/factors`));
       const identities = await agent.follow(await agent.get(page()));
-      expect([titleOf(factors), titleOf(identities)]).toEqual(['Your sign-in factors', 'Ways to sign in']);
+      expect([titleOf(factors), titleOf(identities)]).toEqual(['Second factor and passkeys', 'Ways to sign in']);
       const [factor = ''] = actions(factors, 'remove');
       const [identity = ''] = actions(identities, 'remove');
       const answers = await Promise.all([

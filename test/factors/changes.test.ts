@@ -120,7 +120,7 @@ describe('MFA-OLDSESSION', () => {
     const list = await attacker.follow(await attacker.get(`${service.issuer}/idp/factors`));
     passTime(2);
     await enrol(new Agent(), url({ acr_values: 'mfa' }), me, me);
-    expect(titleOf(await attacker.follow(await attacker.get(`${service.issuer}/idp/factors`)))).not.toBe('Your sign-in factors');
+    expect(titleOf(await attacker.follow(await attacker.get(`${service.issuer}/idp/factors`)))).not.toBe('Second factor and passkeys');
     const { action, fields } = formOf(list);
     expect((await attacker.post(action, { ...fields, add: 'codes' })).status).toBe(303);
     for (const path of ['email', 'linked-accounts/link', 'factors/app'])
@@ -136,9 +136,9 @@ describe('MFA-OLDSESSION', () => {
     const [secret = ''] = copied(setUp);
     expect(copied(await submit(agent, setUp, { code: codeOf(secret) }))).toHaveLength(10);
     const list = await agent.get(`${service.issuer}/idp/factors`);
-    expect(titleOf(list)).toBe('Your sign-in factors');
+    expect(titleOf(list)).toBe('Second factor and passkeys');
     expect(copied(await submit(agent, list, { add: 'codes' }))).toHaveLength(10);
-    expect(titleOf(await agent.get(`${service.issuer}/idp/email`))).toBe('Change your e-mail address');
+    expect(titleOf(await agent.get(`${service.issuer}/idp/email`))).toBe('E-mail address');
     passTime(700);
     const again = await agent.follow(await agent.get(`${service.issuer}/idp/factors`));
     expect(isChallenge(await submit(agent, again, { password: me }))).toBe(true);

@@ -92,7 +92,7 @@ describe('the page of a person', () => {
     const agent = new Agent();
     const first = await agent.follow(await agent.get(page()));
     const list = await submit(agent, await submit(agent, first, { identifier: me }), { password: me });
-    expect([titleOf(list), list.url]).toEqual(['Your sign-in factors', page()]);
+    expect([titleOf(list), list.url]).toEqual(['Second factor and passkeys', page()]);
     passTime(5);
     const setUp = await press(agent, list, 'add', 'app');
     const [secret = ''] = copied(setUp);
@@ -112,12 +112,12 @@ describe('the page of a person', () => {
 
   test('takes a sign-in of the last ten minutes, with the factor that is there', async () => {
     const { agent, secret } = await withApp();
-    expect(titleOf(await agent.get(page()))).toBe('Your sign-in factors');
+    expect(titleOf(await agent.get(page()))).toBe('Second factor and passkeys');
     passTime(700);
     const again = await agent.follow(await agent.get(page()));
     const challenge = await submit(agent, again, { password: me });
     expect(titleOf(challenge)).toBe('Confirm that it is you');
-    expect(titleOf(await submit(agent, challenge, { code: codeOf(secret) }))).toBe('Your sign-in factors');
+    expect(titleOf(await submit(agent, challenge, { code: codeOf(secret) }))).toBe('Second factor and passkeys');
   });
 
   test('new recovery codes replace those from before', async () => {
@@ -143,7 +143,7 @@ describe('the page of a person', () => {
     expect(titleOf(confirm)).toBe('Remove this factor?');
     passTime(65);
     const after = await press(agent, confirm, 'removed', idOf(confirm));
-    expect([titleOf(after), after.body.includes('You have none yet')]).toEqual(['Your sign-in factors', true]);
+    expect([titleOf(after), after.body.includes('You have none yet')]).toEqual(['Second factor and passkeys', true]);
     expect(membersOf(await elsewhere.get(url({ prompt: 'none' })))).toMatchObject({ error: 'login_required' });
     expect(membersOf(await agent.get(url({ prompt: 'none' })))).toHaveProperty('code');
     expect((await eventsOf(oid, 4)).toSorted().slice(2)).toEqual([
@@ -156,7 +156,7 @@ describe('the page of a person', () => {
     const { agent } = await withApp();
     const list = await agent.get(page());
     const refused = await agent.submit(list, { csrf: 'x', removed: idOf(list) });
-    expect([refused.status, titleOf(refused)]).toEqual([403, 'Your sign-in factors']);
+    expect([refused.status, titleOf(refused)]).toEqual([403, 'Second factor and passkeys']);
     const stranger = await new Agent().post(formOf(list).action, { ...formOf(list).fields, removed: idOf(list) });
     expect(stranger.status).toBe(403);
     expect((await agent.get(page())).body).toContain('Authenticator app');

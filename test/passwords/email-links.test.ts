@@ -47,7 +47,7 @@ async function signInPages(agent: Agent, page: Answer, userName: string): Promis
 /** Asks for another address in a browser. */
 async function ask(agent: Agent, email: string, next: string): Promise<void> {
   const page = await agent.follow(await agent.get(`${service.issuer}/idp/email`));
-  const form = titleOf(page) === 'Change your e-mail address' ? page : await signInPages(agent, page, email);
+  const form = titleOf(page) === 'E-mail address' ? page : await signInPages(agent, page, email);
   expect((await agent.submit(form, { email: next })).status).toBe(200);
 }
 const proofTo = async (address: string) => linkIn(await mailTo(captured, address, 'email-proof'));

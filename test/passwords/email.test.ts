@@ -59,7 +59,7 @@ describe('14.4 a new address counts only after it proved itself', () => {
     const next = `next-${email}`;
     const agent = new Agent();
     const form = await ownPage(agent, email);
-    expect([form.status, titleOf(form), form.body.includes(email)]).toEqual([200, 'Change your e-mail address', true]);
+    expect([form.status, titleOf(form), form.body.includes(email)]).toEqual([200, 'E-mail address', true]);
     const sent = await agent.submit(form, { email: next });
     expect([sent.status, titleOf(sent)]).toEqual([200, 'Check your e-mail']);
     const mail = await mailTo(captured, next, 'email-proof');

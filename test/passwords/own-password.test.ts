@@ -78,7 +78,7 @@ describe('the page', () => {
     const agent = new Agent();
     const named = await submit(agent, await open(agent), { identifier: who.email });
     const form = await submit(agent, named, { password: 'old' });
-    expect([form.status, form.url, titleOf(form)]).toEqual([200, at(page), 'Change your password']);
+    expect([form.status, form.url, titleOf(form)]).toEqual([200, at(page), 'Password']);
     for (const input of [/name="current"[^>]*autocomplete="current-password"/, /name="password"[^>]*autocomplete="new-password"/])
       expect(form.body).toMatch(input);
     expect(form.body).toMatch(new RegExp(`value="${who.email}"[^>]*autocomplete="username"`));
@@ -270,7 +270,7 @@ describe('users who have no password of their own', () => {
     expect((await change(agent, form, {})).location).toContain('/connect/authorize');
     backToPresent();
     expect(titleOf(await change(agent, form, { others: 'no' }))).toBe('Your password is changed');
-    expect(titleOf(await open(agent))).toBe('Change your password');
+    expect(titleOf(await open(agent))).toBe('Password');
     // The form of before has no current password.
     expect(problemOf(await change(agent, form, { current: '', password: 'yet another password' }))).toBe('Enter your current password.');
     expect(await signsIn(who, NEW_PASSWORD)).toBe(true);

@@ -12,7 +12,7 @@ export const da: Record<keyof typeof en, string> = {
   'account.group.person': 'Om dig',
   'account.group.signIn': 'Login',
   'account.group.activity': 'Aktivitet',
-  'account.group.data': 'Dine data',
+  'account.group.data': 'Data og privatliv',
   'account.group.more': 'Mere',
 
   'account.profile.title': 'Profil',

@@ -12,7 +12,7 @@ export const de: Record<keyof typeof en, string> = {
   'account.group.person': 'Über Sie',
   'account.group.signIn': 'Anmeldung',
   'account.group.activity': 'Aktivität',
-  'account.group.data': 'Ihre Daten',
+  'account.group.data': 'Daten und Datenschutz',
   'account.group.more': 'Mehr',
 
   'account.profile.title': 'Profil',

@@ -11,7 +11,7 @@ export const en = {
   'account.group.person': 'About you',
   'account.group.signIn': 'Signing in',
   'account.group.activity': 'Activity',
-  'account.group.data': 'Your data',
+  'account.group.data': 'Data and privacy',
   'account.group.more': 'More',
 
   'account.profile.title': 'Profile',

@@ -12,7 +12,7 @@ export const fi: Record<keyof typeof en, string> = {
   'account.group.person': 'Sinusta',
   'account.group.signIn': 'Kirjautuminen',
   'account.group.activity': 'Toiminta',
-  'account.group.data': 'Omat tietosi',
+  'account.group.data': 'Tiedot ja tietosuoja',
   'account.group.more': 'Lisää',
 
   'account.profile.title': 'Profiili',

@@ -12,7 +12,7 @@ export const nb: Record<keyof typeof en, string> = {
   'account.group.person': 'Om deg',
   'account.group.signIn': 'Innlogging',
   'account.group.activity': 'Aktivitet',
-  'account.group.data': 'Dataene dine',
+  'account.group.data': 'Data og personvern',
   'account.group.more': 'Mer',
 
   'account.profile.title': 'Profil',

@@ -12,7 +12,7 @@ export const sv: Record<keyof typeof en, string> = {
   'account.group.person': 'Om dig',
   'account.group.signIn': 'Inloggning',
   'account.group.activity': 'Aktivitet',
-  'account.group.data': 'Dina uppgifter',
+  'account.group.data': 'Data och integritet',
   'account.group.more': 'Mer',
 
   'account.profile.title': 'Profil',

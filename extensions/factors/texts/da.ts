@@ -57,7 +57,7 @@ export const da = {
   'factors.unconfirmed.title': 'Din adgangsnøgle skal bekræftes først',
   'factors.unconfirmed.text':
     'Den blev tilføjet i et login, som en administrator med færre rettigheder gjorde muligt, eller kontiene blev sammenkædet af en sådan. Bed en administrator, der har alle kontoens rettigheder, om at bekræfte den.',
-  'factors.own.title': 'Dine loginfaktorer',
+  'factors.own.title': 'Ekstra faktor og adgangsnøgler',
   'factors.own.lead': 'De beviser, at det er dig, sammen med adgangskoden eller i stedet for den.',
   'factors.own.summary': 'Godkendelsesapps, adgangsnøgler og gendannelseskoder: tilføj dem, og fjern dem.',
   'factors.own.none': 'Du har ingen endnu. Med en er en stjålet adgangskode ikke nok til at logge ind som dig.',

@@ -60,7 +60,7 @@ export const de = {
   'factors.unconfirmed.title': 'Ihr Passkey muss erst bestätigt werden',
   'factors.unconfirmed.text':
     'Er wurde in einer Anmeldung hinzugefügt, die jemand mit weniger Berechtigungen aus der Administration ermöglicht hat, oder die Konten wurden so verknüpft. Bitten Sie jemanden aus der Administration mit allen Berechtigungen des Kontos, ihn zu bestätigen.',
-  'factors.own.title': 'Ihre Anmeldefaktoren',
+  'factors.own.title': 'Zweiter Faktor und Passkeys',
   'factors.own.lead': 'Sie beweisen, dass Sie es sind, neben dem Passwort oder an seiner Stelle.',
   'factors.own.summary': 'Authentifizierungs-Apps, Passkeys und Wiederherstellungscodes hinzufügen und entfernen.',
   'factors.own.none': 'Sie haben noch keinen. Mit einem reicht ein gestohlenes Passwort nicht, um sich als Sie anzumelden.',

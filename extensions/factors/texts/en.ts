@@ -57,7 +57,7 @@ export const en = {
   'factors.unconfirmed.title': 'Your passkey must be confirmed first',
   'factors.unconfirmed.text':
     'It was added in a sign-in that an administrator with fewer permissions made possible, or the accounts were linked by one. Ask an administrator who holds all permissions of the account to confirm it.',
-  'factors.own.title': 'Your sign-in factors',
+  'factors.own.title': 'Second factor and passkeys',
   'factors.own.lead': 'These prove that it is you, beside your password or in its place.',
   'factors.own.summary': 'Authenticator apps, passkeys and recovery codes: add them, and remove them.',
   'factors.own.none': 'You have none yet. With one, a stolen password is not enough to sign in as you.',

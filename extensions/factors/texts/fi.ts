@@ -59,7 +59,7 @@ export const fi = {
   'factors.unconfirmed.title': 'Avainkoodisi on ensin vahvistettava',
   'factors.unconfirmed.text':
     'Se lisättiin kirjautumisessa, jonka mahdollisti ylläpitäjä, jolla on vähemmän oikeuksia, tai tällainen ylläpitäjä linkitti tilit. Pyydä ylläpitäjää, jolla on kaikki tilin oikeudet, vahvistamaan se.',
-  'factors.own.title': 'Kirjautumistunnisteesi',
+  'factors.own.title': 'Toinen tunniste ja avainkoodit',
   'factors.own.lead': 'Ne todistavat, että se olet sinä, salasanan lisäksi tai sen sijaan.',
   'factors.own.summary': 'Todennussovellukset, avainkoodit ja palautuskoodit: lisää niitä ja poista niitä.',
   'factors.own.none': 'Sinulla ei ole vielä yhtään. Kun on, pelkkä varastettu salasana ei riitä kirjautumaan sinuna.',

@@ -58,7 +58,7 @@ export const nb = {
   'factors.unconfirmed.title': 'Passnøkkelen din må bekreftes først',
   'factors.unconfirmed.text':
     'Den ble lagt til i en innlogging som en administrator med færre rettigheter gjorde mulig, eller kontoene ble koblet sammen av en slik. Be en administrator som har alle rettighetene til kontoen, om å bekrefte den.',
-  'factors.own.title': 'Dine faktorer for innlogging',
+  'factors.own.title': 'Ekstra faktor og passnøkler',
   'factors.own.lead': 'De beviser at det er deg, sammen med passordet eller i stedet for det.',
   'factors.own.summary': 'Autentiseringsapper, passnøkler og gjenopprettingskoder: legg dem til, og fjern dem.',
   'factors.own.none': 'Du har ingen ennå. Med en er ikke et stjålet passord nok til å logge inn som deg.',

@@ -105,7 +105,7 @@ const means = {
     const { agent } = await begunBy(target, (first) => atProvider(first, 'up', target.userId));
     const passkey = createSoftwarePasskey(service.issuer);
     const list = await passkey.enrolOn(agent, await open(agent, `${service.issuer}/idp/factors`));
-    expect(titleOf(list)).toBe('Your sign-in factors');
+    expect(titleOf(list)).toBe('Second factor and passkeys');
     return begunBy(target, async (other) => passkey.proveOn(other, await open(other, start({ acr_values: 'idp:passkey' }))));
   },
   'an account link': async (writer: Writer): Promise<Begun> => {
@@ -189,7 +189,7 @@ const goesOn = {
   introspection: true,
   userinfo: 200,
   session: 'goes on',
-  'page of their own': 'Your sign-in factors',
+  'page of their own': 'Second factor and passkeys',
   'refresh token': [200, undefined],
   code: [200, undefined],
   'approved request': [200, undefined],

@@ -47,7 +47,7 @@ async function inByIdentity(writer: Writer, target: Member): Promise<{ readonly 
   const agent = new Agent();
   expect(isCode(await viaUpstream(agent, await agent.follow(await agent.get(start('idp:up')))))).toBe(true);
   const page = await agent.follow(await agent.get(`${service.issuer}/idp/factors`));
-  expect(titleOf(page)).toBe('Your sign-in factors');
+  expect(titleOf(page)).toBe('Second factor and passkeys');
   return { agent, page };
 }
 
@@ -73,7 +73,7 @@ const credentials = {
     async set(writer, target) {
       const { agent, page } = await inByIdentity(writer, target);
       const passkey = createSoftwarePasskey(service.issuer);
-      expect(titleOf(await passkey.enrolOn(agent, page))).toBe('Your sign-in factors');
+      expect(titleOf(await passkey.enrolOn(agent, page))).toBe('Second factor and passkeys');
       return { use: () => usesPasskey(passkey) };
     },
   },
@@ -87,7 +87,7 @@ const credentials = {
       const other = new Agent();
       expect(isCode(await first.proveOn(other, await other.follow(await other.get(start('idp:passkey')))))).toBe(true);
       const list = await second.enrolOn(other, await other.follow(await other.get(`${service.issuer}/idp/factors`)));
-      expect(titleOf(list)).toBe('Your sign-in factors');
+      expect(titleOf(list)).toBe('Second factor and passkeys');
       return { use: () => usesPasskey(second) };
     },
   },
@@ -292,5 +292,5 @@ test('a passkey of such a sign-in is no proof for the next sign-in after it remo
   await passkey.proveOn(other, await other.follow(await other.get(start('idp:passkey'))));
   const own = await other.follow(await other.get(`${service.issuer}/idp/factors`));
   const after = await submit(other, await submit(other, own, { remove: id }), { removed: id });
-  expect(titleOf(after)).not.toBe('Your sign-in factors');
+  expect(titleOf(after)).not.toBe('Second factor and passkeys');
 });
