@@ -42,7 +42,13 @@ export type { ExtensionWork } from './contract/context/work.js';
 export type { Extension, ExtensionSeed, SeedNames } from './contract/extension.js';
 export type { ExtensionContext } from './contract/extension-context.js';
 export type { CountedAttempt, Limit, LimitRule } from './contract/limit.js';
-export { createOwnPage, type OwnPage, type OwnPageNeeds, type OwnPageState, RECENT_SIGN_IN_SECONDS } from './contract/own-page.js';
+export {
+  createOwnPage,
+  type OwnPage,
+  type OwnPageNeeds,
+  type OwnPageState,
+  RECENT_SIGN_IN_SECONDS,
+} from './contract/own-page.js';
 export { type AccountGroup, type AccountSection, accountGroups } from './contract/pages/account-section.js';
 export type { Letter, LetterPart, Look, Mail, WriteLetter } from './contract/pages/letter.js';
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
@@ -206,11 +212,11 @@ export { type AddressPart, shownAddress } from './text/ip-address.js';
 export { referenceToken } from './text/json-pointer.js';
 export { cleanCode, cleanText, isBlank, type TextKind, type TextProblem, textProblem } from './text/kinds.js';
 export { ownMember } from './text/own-member.js';
+export { ownPagesName } from './text/own-pages-name.js';
 export { accountName, fullName, greetedName, isName, type NamedPerson, type PersonNames, shownName } from './text/person-name.js';
 export { line } from './text/schemas.js';
 export { epochSeconds } from './times/epoch-seconds.js';
 export { secondsAhead } from './times/node-time.js';
 export { minutesUntil, secondsUntil } from './times/time-left.js';
 export { withTimeLimit } from './times/time-limit.js';
-export { ownPagesName } from './text/own-pages-name.js';
 export { DAY_MS, HOUR_MS, MINUTE_MS } from './times/units.js';

@@ -109,11 +109,11 @@ type Entry = Extract<ViewPart, { readonly part: 'entries' }>['entries'][number];
 async function entryOf(context: ExtensionContext, session: UserSession, isHere: boolean): Promise<Entry> {
   const { id, signedInAt, lastUsedAt, browser, act, address, clientIds } = session;
   const names = await applicationNames(context, clientIds);
-    ...(isHere && { badge: 'account.sessions.here' }),
   const time = utcTime(signedInAt);
   const since: Text = { key: 'account.sessions.since', values: { time } };
   return {
     title: titleOf(session),
+    ...(isHere && { badge: 'account.sessions.here' }),
     lines: [
       since,
       ...(lastUsedAt && !isHere ? [{ key: 'account.sessions.used', values: { ago: timeAgo(lastUsedAt, context.service.now()) } }] : []),

@@ -60,8 +60,8 @@ async function entryOf(context: ExtensionContext, signIn: RecentSignIn): Promise
   const { signedInAt, clientId, address, isNewBrowser } = signIn;
   const names = await applicationNames(context, [clientId]);
   return {
-    ...(isNewBrowser && { badge: 'account.signIns.new' }),
     title: titleOf(signIn),
+    ...(isNewBrowser && { badge: 'account.signIns.new' }),
     lines: [
       { key: 'account.sessions.since', values: { time: utcTime(signedInAt) } },
       ...wayOf(signIn),

@@ -229,13 +229,13 @@ div.account, .entry { flex-wrap: wrap; row-gap: 0; padding-block: 0.5rem; }
 div.account, .entry { column-gap: 0.5rem; }
 div.account > .person { flex-basis: 9rem; }
 .entry > .person { flex-basis: 12rem; }
+:is(div.account, .entry) > .person { min-width: auto; overflow-wrap: break-word; }
 .account > .text-link { margin-inline-start: auto; padding: 0; white-space: nowrap; }
 .who strong { display: block; font-weight: 600; }
-:is(div.account, .entry) > .person { min-width: auto; overflow-wrap: break-word; }
 .who span { display: block; color: var(--muted); font-size: 0.9375rem; }
+.who .badge { width: fit-content; margin-block: 0.125rem; padding: 0 0.5rem; border: 1px solid var(--field-line); border-radius: 1rem; color: var(--ink); font-size: 0.8125rem; font-weight: 550; }
 .avatar {
   display: flex;
-.who .badge { width: fit-content; margin-block: 0.125rem; padding: 0 0.5rem; border: 1px solid var(--field-line); border-radius: 1rem; color: var(--ink); font-size: 0.8125rem; font-weight: 550; }
   align-items: center;
   justify-content: center;
   flex: none;
@@ -292,6 +292,7 @@ button.account > svg, a.account > svg { color: var(--muted); }
 .search { display: grid; grid-template-columns: 1fr auto; align-items: end; gap: 0.75rem; }
 .search .button { width: auto; }
 .choices { display: grid; gap: 0.75rem; }
+button.text-link:not(.centred) { text-align: start; }
 button.text-link { border: 0; background: transparent; color: var(--link); font: inherit; font-weight: 550; text-decoration: underline; text-underline-offset: 0.2em; cursor: pointer; }
 
 .scopes { margin-top: 0.75rem; border: 1px solid var(--line); border-radius: var(--radius); }

@@ -96,7 +96,6 @@ describe('the page', () => {
       });
       expect([program?.badge, phone?.badge]).toEqual(['', '']);
       expect(here?.lines).toEqual([
-        'This browser',
         expect.stringMatching(/^Signed in on .+ \(UTC\)$/),
         'IP address 203.0.113.0/24',
         'Applications: Web shop',

@@ -87,7 +87,7 @@ describeInBrowser('the call centre of the demo in Chromium', () => {
     await withTwo(true, async (agent, caller) => {
       await caller.goto(`${idp}/idp/ciba`);
       await signIn(caller, 'bob@globex.test', 'bob');
-      await caller.getByText('Nobody asks you to sign in right now.').waitFor();
+      await caller.getByText('There are no requests right now.').waitFor();
       await agent.goto(`${rp}/call-centre`);
       await agent.getByRole('button', { name: 'Ask Bob at Globex' }).click();
       const entry = caller.getByRole('link', { name: 'Call centre' });
@@ -101,15 +101,15 @@ describeInBrowser('the call centre of the demo in Chromium', () => {
     });
   });
 
-  test('without JavaScript: the same by “Look again”', async () => {
+  test('without JavaScript: the same by “Check again”', async () => {
     await withTwo(false, async (agent, caller) => {
       await caller.goto(`${idp}/idp/ciba`);
       await signIn(caller, 'alice@acme.test', 'alice');
-      await caller.getByText('Nobody asks you to sign in right now.').waitFor();
+      await caller.getByText('There are no requests right now.').waitFor();
       await agent.goto(`${rp}/call-centre`);
       await agent.getByRole('button', { name: 'Ask Alice at Acme' }).click();
       await agent.getByText('Waiting for Alice').waitFor();
-      await caller.getByRole('link', { name: 'Look again' }).click();
+      await caller.getByRole('link', { name: 'Check again' }).click();
       await caller.getByRole('link', { name: 'Call centre' }).click();
       await caller.getByRole('button', { name: 'Deny' }).click();
       await caller.getByRole('heading', { name: 'You denied this' }).waitFor();

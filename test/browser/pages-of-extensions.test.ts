@@ -163,7 +163,7 @@ describeInBrowser('pages of extensions in Chromium', () => {
         'Confirm that it is you',
         'Your account',
         'Sessions',
-        'You cancelled in Contoso ID.',
+        'You cancelled at Contoso ID',
         'Connect these accounts?',
       ]),
     );

@@ -96,7 +96,7 @@ describeInBrowser('external sign-in in Chromium', () => {
       await page.getByRole('button', { name: 'Continue with Contoso' }).waitFor();
       await at('button');
       await page.getByRole('button', { name: 'Continue with Contoso' }).click();
-      await page.getByRole('heading', { name: 'You cancelled in Contoso.' }).waitFor();
+      await page.getByRole('heading', { name: 'You cancelled at Contoso' }).waitFor();
       await at('cancelled');
       await page.getByRole('link', { name: 'Other ways to sign in' }).click();
       await page.getByLabel('E-mail or user name').fill('somebody@contoso.test');

@@ -14,7 +14,7 @@ describe('each outcome lands on its page and nowhere else', () => {
     at.contoso.person = undefined;
     const agent = new Agent();
     const page = await agent.follow(await agent.get(await atUpstream(at.contoso, await open(agent, { acr_values: `idp:contoso` }))));
-    expect([page.status, titleOf(page)]).toEqual([200, 'You cancelled in Contoso ID.']);
+    expect([page.status, titleOf(page)]).toEqual([200, 'You cancelled at Contoso ID']);
     expect(textOf(page)).not.toContain('a text of the provider');
     at.contoso.person = { sub: 'bob-there' };
     const again = await agent.submit(page, { step: 'again' });

@@ -152,7 +152,7 @@ describe('connecting an identity', () => {
     upstream.person = undefined;
     const begun = await agent.follow(await agent.submit(await byPassword(agent, me), { connect: 'elsewhere' }));
     const cancelled = await agent.follow(await agent.get(await atUpstream(upstream, begun)));
-    expect(titleOf(cancelled)).toBe('You cancelled in Elsewhere.');
+    expect(titleOf(cancelled)).toBe('You cancelled at Elsewhere');
     expect([await isSignedIn(agent), await identitiesOf(me)]).toEqual([true, []]);
   });
 

@@ -87,7 +87,7 @@ describe('issue 15: how it begins', () => {
     const found = async (query: string) => textOf(await agent.submit(page, { step: 'who', query }));
     for (const query of ['carol', 'CAROL@acme.test', 'Carol Cl']) expect(await found(query)).toContain('Carol Clark');
     for (const query of ['bob', 'bob@globex.test', 'admin@acme.test', 'second@acme.test', 'otto', 'no such person', 'x'.repeat(200)])
-      expect(await found(query)).toContain('Nobody was found');
+      expect(await found(query)).toContain('We found nobody');
   });
 
   test('the list goes on page by page, as it was searched', async () => {
@@ -270,7 +270,7 @@ describe('issue 15: while it lasts', () => {
     expect(await support.now(agent)).toMatchObject({ sub: self.sub });
     expect(await support.now(agent)).not.toHaveProperty('act');
     expect((await introspect(service.issuer, tokens.access_token)).json).toEqual({ active: false });
-    expect(textOf(await agent.get(`${service.issuer}/idp/impersonation`))).toContain('You act as nobody else');
+    expect(textOf(await agent.get(`${service.issuer}/idp/impersonation`))).toContain('You are acting as yourself');
   });
 
   test('the end leads back to addresses that the client registered, and to no other', async () => {

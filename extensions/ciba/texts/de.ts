@@ -4,7 +4,7 @@ export const de: Record<keyof typeof en, string> = {
   'ciba.inbox.title': 'Anmeldeanfragen',
   'ciba.inbox.lead': 'für {userName} bei {tenant}',
   'ciba.inbox.summary': 'Sehen, wer Sie um eine Anmeldung bittet, und zustimmen oder ablehnen.',
-  'ciba.inbox.none': 'Im Moment bittet Sie niemand um eine Anmeldung.',
+  'ciba.inbox.none': 'Im Moment liegen keine Anfragen vor.',
   'ciba.inbox.again': 'Erneut nachsehen',
   'ciba.inbox.back': 'Alle Anfragen',
   'ciba.title': '{client} bittet Sie, sich anzumelden',

@@ -10,7 +10,7 @@ export const da = {
   'connections.another': 'Brug en anden konto hos {method}',
   'connections.others': 'Andre måder at logge ind på',
   'connections.reference': 'Reference: {reference}',
-  'connections.cancelled.title': 'Du annullerede hos {method}.',
+  'connections.cancelled.title': 'Du annullerede hos {method}',
   'connections.failed.title': 'Login med {method} lykkedes ikke',
   'connections.failed.text':
     'Det er ikke din skyld, og ingen blev logget ind. Prøv igen om lidt. Sker det igen, så giv din administrator referencen.',

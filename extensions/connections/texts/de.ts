@@ -11,7 +11,7 @@ export const de = {
   'connections.another': 'Anderes Konto bei {method} verwenden',
   'connections.others': 'Andere Anmeldearten',
   'connections.reference': 'Referenz: {reference}',
-  'connections.cancelled.title': 'Sie haben bei {method} abgebrochen.',
+  'connections.cancelled.title': 'Sie haben bei {method} abgebrochen',
   'connections.failed.title': 'Die Anmeldung mit {method} hat nicht geklappt',
   'connections.failed.text':
     'Das liegt nicht an Ihnen, und niemand wurde angemeldet. Versuchen Sie es gleich noch einmal. Wenn es wieder geschieht, geben Sie Ihrer Administration die Referenz.',

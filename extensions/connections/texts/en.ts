@@ -11,7 +11,7 @@ export const en = {
   'connections.another': 'Use another account at {method}',
   'connections.others': 'Other ways to sign in',
   'connections.reference': 'Reference: {reference}',
-  'connections.cancelled.title': 'You cancelled in {method}.',
+  'connections.cancelled.title': 'You cancelled at {method}',
   'connections.failed.title': 'Signing in with {method} did not work',
   'connections.failed.text':
     'It is not your fault, and nobody was signed in. Try again in a moment. If it happens again, give your administrator the reference.',

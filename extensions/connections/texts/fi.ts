@@ -11,7 +11,7 @@ export const fi = {
   'connections.another': 'Käytä toista tiliä palvelussa {method}',
   'connections.others': 'Muut kirjautumistavat',
   'connections.reference': 'Viite: {reference}',
-  'connections.cancelled.title': 'Keskeytit palvelussa {method}.',
+  'connections.cancelled.title': 'Keskeytit palvelussa {method}',
   'connections.failed.title': 'Kirjautuminen palvelulla {method} ei onnistunut',
   'connections.failed.text':
     'Vika ei ole sinussa, eikä ketään kirjattu sisään. Yritä hetken kuluttua uudelleen. Jos näin käy uudelleen, anna viite ylläpitäjällesi.',

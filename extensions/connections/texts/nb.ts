@@ -10,7 +10,7 @@ export const nb = {
   'connections.another': 'Bruk en annen konto hos {method}',
   'connections.others': 'Andre måter å logge inn på',
   'connections.reference': 'Referanse: {reference}',
-  'connections.cancelled.title': 'Du avbrøt hos {method}.',
+  'connections.cancelled.title': 'Du avbrøt hos {method}',
   'connections.failed.title': 'Innloggingen med {method} gikk ikke',
   'connections.failed.text':
     'Det er ikke din feil, og ingen ble logget inn. Prøv igjen om litt. Skjer det igjen, gi administratoren din referansen.',

@@ -10,7 +10,7 @@ export const sv = {
   'connections.another': 'Använd ett annat konto hos {method}',
   'connections.others': 'Andra sätt att logga in',
   'connections.reference': 'Referens: {reference}',
-  'connections.cancelled.title': 'Du avbröt hos {method}.',
+  'connections.cancelled.title': 'Du avbröt hos {method}',
   'connections.failed.title': 'Inloggningen med {method} fungerade inte',
   'connections.failed.text':
     'Det är inte ditt fel, och ingen loggades in. Försök igen om en stund. Händer det igen, ge din administratör referensen.',

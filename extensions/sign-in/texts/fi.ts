@@ -27,7 +27,7 @@ export const fi: Texts = {
   'password.label': 'Salasana',
   'password.reveal': 'Näytä merkit',
   'password.submit': 'Kirjaudu',
-  'password.restart': 'Etkö tämä ole sinä?',
+  'password.restart': 'Vaihda tiliä',
   'password.organisation': 'Organisaatio (valinnainen)',
   'password.organisation.hint': 'Vain jos sinulla on tilejä tällä tunnuksella useassa organisaatiossa.',
   'password.missing': 'Anna salasana.',

@@ -12,7 +12,7 @@ const { service, asking, inbox, pageOf, open, press, eventsAbout } = person;
 describe('service specification 4.10: the user approves or denies out of band', () => {
   test('the inbox shows who asks, a request what it says and until when; approval gives tokens of the approver', async () => {
     const empty = await open(inbox());
-    expect([titleOf(empty), empty.body.includes('Nobody asks you to sign in right now.')]).toEqual(['Requests to sign in', true]);
+    expect([titleOf(empty), empty.body.includes('There are no requests right now.')]).toEqual(['Requests to sign in', true]);
     const { authReqId, request } = await asking.ask(person.me, { bindingMessage: 'W4SCT' });
     expect((await redeem(service.issuer, authReqId)).json).toMatchObject({ error: 'authorization_pending' });
     const list = await person.agent.get(inbox());
@@ -34,7 +34,7 @@ describe('service specification 4.10: the user approves or denies out of band', 
     expect(claims).toMatchObject({ sub: request.oid, tid: request.tid, amr: ['pwd'], idp: 'local' });
     expect(claims.auth_time).toBeLessThanOrEqual(signedInAt + 1);
     expect(titleOf(await person.agent.get(pageOf(request.id)))).toBe('You approved this');
-    expect((await person.agent.get(inbox())).body).toContain('Nobody asks you to sign in right now.');
+    expect((await person.agent.get(inbox())).body).toContain('There are no requests right now.');
     expect((await eventsAbout(request.id)).map(({ type, actor, act, data }) => ({ type, actor, act, data }))).toEqual([
       {
         type: 'BackchannelAuthenticationRequested',
