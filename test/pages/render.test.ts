@@ -75,6 +75,16 @@ describe('renderPage', () => {
     expect(renderPage({ page: 'signed-out' }, frame)).toContain('<p class="names">Orders · Acme</p>');
   });
 
+  test('an address breaks after punctuation, and a time does not', () => {
+    const lines = ['alice.andersen@acme.test', 'Kirjauduttu 29. marraskuuta 2026 klo 11.57 (UTC)'];
+    const markup = renderPage(
+      { page: 'view', title: 'Sessions', parts: [{ part: 'entries', entries: [{ title: 'Here', lines }] }] },
+      frame,
+    );
+    expect(markup).toContain('<bdi>alice.<wbr>andersen@<wbr>acme.<wbr>test</bdi>');
+    expect(markup).toContain('klo 11.57 (UTC)</bdi>');
+  });
+
   test('a sign-in for the own pages of the user names the account, in the heading or below it', () => {
     const { client: _, ...rest } = frame;
     const own: PageFrame = { ...rest, isForAccount: true, isStep: true };

@@ -117,7 +117,8 @@ const masked = ({ status, body, headers }: Answer, identifier: string) => ({
     .replace(/name="csrf" value="[^"]*"/g, '')
     .replace(/interaction\/[\w-]+/g, 'interaction')
     .replace(/(<span class="avatar"[^>]*>)\w+/g, '$1')
-    .replaceAll(identifier.replaceAll(/(?<=[@._+-])/g, '<wbr>'), '')
+    .replaceAll('<wbr>', '')
+    .replaceAll(identifier, '')
     .replaceAll(identifier, ''),
 });
 

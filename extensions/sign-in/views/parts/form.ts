@@ -116,9 +116,9 @@ export const cancelButton = ({ cancel }: { readonly cancel?: string }, { text }:
   cancel !== undefined &&
   html`<button class="text-link centred" type="submit" formaction="${cancel}" formnovalidate>${text('cancel')}</button>`;
 
-/** Returns a name that may be long and without spaces, such as an e-mail address. The name breaks after punctuation. */
+/** Returns a name that may be long and without spaces, such as an e-mail address. The name breaks after punctuation, but a time such as 11.57 does not. */
 const breakable = (name: string): Html =>
-  html`<bdi>${name.split(/(?<=[@._+-])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}</bdi>`;
+  html`<bdi>${name.split(/(?<=[@._+-])(?=\S{4})/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}</bdi>`;
 
 /** Returns a name with lines below it, without lines that repeat a line above. */
 const entry = (name: string, lines: readonly string[] = [], badge?: string): Html =>
