@@ -14,6 +14,7 @@ import {
   formsOf,
   formsOfSection,
   type PressedForm,
+  pagesOfSection,
   type Questions,
   questionsOf,
   type SectionPage,
@@ -150,6 +151,9 @@ test.each(locales)(
       const leadsBack = page.body.includes(`href="${world.at('/idp/account')}"`);
       expect([section.name, titleOf(page), leadsBack]).toEqual([section.name, named.get(world.at(section.path)), true]);
     }
+    const pages = await Promise.all(sections.map((section) => pagesOfSection(agent, world.at(section.path), section)));
+    expect(pages.flat().length).toBeGreaterThan(sections.length);
+    expect(pages.flat().filter(({ body }) => !body.includes(`href="${world.at('/idp/account')}"`))).toEqual([]);
     expect(account.body).not.toContain(`href="${world.at('/idp/account')}"`);
   },
 );
