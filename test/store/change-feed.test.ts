@@ -5,7 +5,7 @@ import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { v7 } from 'uuid';
 import { UnavailableError } from '../../lib/errors.js';
 import { type Caches, createCaches } from '../../lib/store/caches/cache.js';
-import { removeOldChanges } from '../../lib/store/caches/change-log.js';
+import { ChangeReader, removeOldChanges } from '../../lib/store/caches/change-log.js';
 import { createReadThrough } from '../../lib/store/caches/read-through.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import { type CheckedCollection, createCheckedDirectory } from '../../lib/store/records/checked-directory.js';
@@ -26,6 +26,13 @@ interface Named extends Row {
 const away = () => new UnavailableError('store_unavailable', { store: 'test' }, { cause: new Error('No answer') });
 const specs = ['books', 'shelves', 'changes'].map((name) => ({ name, indexes: {} }));
 
+/** Milliseconds after which an entry that a node found is its position. */
+const OVERLAP = 5_600;
+/** Milliseconds after which the positions of nodes are behind the start of a test. */
+const LONG = 7_000;
+/** Milliseconds in which nodes see a write, however slow the machine is: less than a row is cached for. */
+const SOON = 30_000;
+
 /** Faults of one node's store. */
 interface Faults {
   /** Holds up looks at the feed. */
@@ -38,13 +45,14 @@ interface Faults {
 
 interface Node {
   readonly books: CheckedCollection<Named>;
+  readonly changes: CheckedCollection<ChangeRecord>;
   readonly cached: Caches;
   readonly faults: Faults;
   readonly state: { looks: number; loads: number };
   name(id?: string): Promise<string | undefined>;
 }
 
-function suite(storeOf: () => Promise<DirectoryStore>): void {
+function suite(storeOf: () => Promise<DirectoryStore>, areClocksTried = false): void {
   const closing: (() => Promise<void>)[] = [];
   let store: DirectoryStore;
   let shift = 0;
@@ -79,7 +87,15 @@ function suite(storeOf: () => Promise<DirectoryStore>): void {
     const cached = createCaches(checked, { now, pollInterval: 10, logger: silentLogger });
     closing.push(() => cached.close());
     const rows = cached.rows<Named>('books');
-    return { books: checked.collection<Named>('books'), cached, faults, state, name: async (id = 'a') => (await rows.get(id))?.name };
+    const changes = checked.collection<ChangeRecord>('changes');
+    return {
+      changes,
+      books: checked.collection<Named>('books'),
+      cached,
+      faults,
+      state,
+      name: async (id = 'a') => (await rows.get(id))?.name,
+    };
   };
   const entries = (): Collection<ChangeRecord> => store.collection<ChangeRecord>('changes');
   const looked = async ({ state }: Node) => {
@@ -201,8 +217,8 @@ function suite(storeOf: () => Promise<DirectoryStore>): void {
     const [here, there] = [node(), node()];
     await here.books.update('b', (row) => ({ ...row, name: 'other' }));
     await looked(there);
-    // The entry of `b` is behind the overlap now, so it is the position of the node.
-    shift += 10_000;
+    // Afterwards, the entry of `b` is before the overlap, so it is the position of the node.
+    await sleep(OVERLAP);
     await looked(there);
     expect(await there.name()).toBe('first');
     there.faults.areLooksHeld = true;
@@ -227,10 +243,13 @@ function suite(storeOf: () => Promise<DirectoryStore>): void {
   test('design §4: an entry that is committed after entries with higher ids is read', async () => {
     const [here, there] = [node(), node()];
     await here.books.update('b', (row) => ({ ...row, name: 'other' }));
+    await sleep(OVERLAP);
+    const late = v7({ msecs: shared() - 4_000 });
+    await here.books.update('b', (row) => ({ ...row, name: 'another' }));
     await looked(there);
     await there.name();
     await store.collection<Named>('books').put({ id: 'a', name: 'second' });
-    await entries().insert({ id: v7({ msecs: shared() - 4_000 }), writes: [{ collection: 'books', ids: ['a'] }] });
+    await entries().insert({ id: late, writes: [{ collection: 'books', ids: ['a'] }] });
     await until(async () => (await there.name()) === 'second');
   });
 
@@ -240,10 +259,9 @@ function suite(storeOf: () => Promise<DirectoryStore>): void {
     let first = '';
     here.faults.beforeEntry = async ({ id }) => {
       first = id;
-      await sleep(1_100);
-      // The position of the other node is behind the id of the entry.
-      shift += 10_000;
-      await entries().insert({ id: v7({ msecs: shared() - 6_000 }), writes: [] });
+      await entries().insert({ id: v7({ msecs: shared() + 1 }), writes: [] });
+      // Afterwards, the position of the other node is behind the id of the entry.
+      await sleep(OVERLAP);
       await looked(there);
     };
     await here.books.update('a', (row) => ({ ...row, name: 'second' }));
@@ -293,6 +311,7 @@ function suite(storeOf: () => Promise<DirectoryStore>): void {
   test('design §4: a node that closes sends the notices that wait', async () => {
     const [here, there] = [node(), node()];
     await there.name();
+    await looked(here);
     here.faults.areLooksHeld = true;
     here.faults.beforeEntry = async () => {
       throw away();
@@ -328,6 +347,50 @@ function suite(storeOf: () => Promise<DirectoryStore>): void {
     await off.store.close();
   });
 
+  // The ids of entries do not depend on the store, so one store is enough for tests that take so long.
+  if (areClocksTried)
+    test.each([12_000, -12_000])(
+      'F2: nodes see each other’s writes while some of them have the time that all share, and the others are %d ms off',
+      async (step) => {
+        const off = [0, 0, 0];
+        const nodes = off.map((_, index) => node({ now: () => Date.now() + (off[index] ?? 0) }));
+        const [one, other, third] = nodes as [Node, Node, Node];
+        let writes = 0;
+        let isWriting = true;
+        const writing = (async () => {
+          for (; isWriting; await sleep(100)) await third.books.update('b', (row) => ({ ...row, name: `other ${writes++}` }));
+        })();
+        const expectSeen = async (here: Node, there: Node) => {
+          const name = `name ${writes++}`;
+          await there.name();
+          // Entries with higher ids are committed first.
+          here.faults.beforeEntry = () => sleep(400);
+          await here.books.update('a', (row) => ({ ...row, name }));
+          const answered = performance.now();
+          await until(async () => (await there.name()) === name);
+          expect(performance.now() - answered).toBeLessThan(SOON);
+        };
+        const expectAllSeen = async () => {
+          for (const [here, there] of [[one, other], [other, one], [one, other]] as const) await expectSeen(here, there); // biome-ignore format: a list
+        };
+        try {
+          await sleep(LONG);
+          // One node has compared the clocks after the clock of the store was set, and the others have not.
+          off[0] = step;
+          await expectAllSeen();
+          await sleep(LONG);
+          await expectAllSeen();
+          off.fill(step);
+          await expectAllSeen();
+          off.fill(0);
+          await expectAllSeen();
+        } finally {
+          isWriting = false;
+          await writing;
+        }
+      },
+    );
+
   test('M17: a malformed entry makes nodes forget everything once, and later writes are seen', async () => {
     const [here, there] = [node(), node()];
     await looked(there);
@@ -345,21 +408,31 @@ function suite(storeOf: () => Promise<DirectoryStore>): void {
     await until(async () => (await there.name()) === 'third');
   });
 
-  test('M17: rows of another form and of the future are removed with the old entries, except the newest old entry', async () => {
+  test('M17: rows that are no entries are removed with the old entries, except the newest old entry', async () => {
     const [here, there] = [node(), node()];
     await store.collection<Row>('changes').insert({ id: 'revisions', revisions: { books: 3 } } as never);
     const at = (seconds: number) => v7({ msecs: Date.now() + seconds * 1000 });
     const [old, newest, recent, future] = [at(-300), at(-200), at(-100), at(3600)];
-    for (const id of [old, newest, recent, future]) await entries().insert({ id, writes: [] });
-    await removeOldChanges(store.collection('changes'), Date.now(), new AbortController().signal);
-    expect((await entries().find({})).map(({ id }) => id)).toEqual([newest, recent]);
+    const reader = new ChangeReader({ rows: here.changes, now: shared, onEntry: () => undefined, onGap: () => undefined });
+    const remove = () => removeOldChanges(store.collection('changes'), reader, new AbortController().signal);
+    for (const id of [old, newest]) await entries().insert({ id, writes: [] });
+    await reader.look();
+    await remove();
+    expect((await entries().find({})).map(({ id }) => id)).toEqual([old, newest]);
+    const steady = performance.now();
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => steady + 121_000);
+    for (const id of [recent, future]) await entries().insert({ id, writes: [] });
+    await remove();
+    clock.mockRestore();
+    expect((await entries().find({})).map(({ id }) => id)).toEqual([newest, recent, future]);
+    // An entry of a clock that was wrong is an entry. The ids of later entries are above it.
     await there.name();
     await here.books.update('a', (row) => ({ ...row, name: 'second' }));
     await until(async () => (await there.name()) === 'second');
   });
 }
 
-describe('the change feed over memory', () => suite(async () => memoryDirectory()));
+describe('the change feed over memory', () => suite(async () => memoryDirectory(), true));
 
 withDurable(['MONGODB_URL', 'POSTGRES_URL'], (durable) => suite(async () => durable.at(durable.place()).directory));
 

@@ -3,12 +3,10 @@ import { v7 } from 'uuid';
 import { IdpError } from '../../errors.js';
 import type { CheckedCollection } from '../records/checked-directory.js';
 import type { ChangeRecord } from '../records/records.js';
+import { type Base, type ChangeReader, IN_TIME_MS } from './change-log.js';
 
-/**
- * Milliseconds from the choice of an entry's id to its commit. A notice whose entry took longer is sent again, because nodes may have read
- * the log behind the id already.
- */
-export const COMMIT_MS = 1_000;
+/** Milliseconds that remain for the insert of an entry after a look that is recent enough. */
+const COMMIT_MS = 1_000;
 /**
  * Milliseconds in which a store may still make a write after the call failed. The adapters end a call within 1.5 seconds, and make no write of a
  * call later.
@@ -58,8 +56,8 @@ export interface ChangeNoticesParts {
   readonly rows: Pick<CheckedCollection<ChangeRecord>, 'insert'>;
   /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
-  /** Handles the id of an entry before the entry is written. */
-  readonly onEntry: (id: string) => void;
+  /** The position of this node in the log, above which the ids of its entries are. */
+  readonly reader: Pick<ChangeReader, 'look' | 'base' | 'skip'>;
 }
 
 /**
@@ -132,23 +130,36 @@ export class ChangeNotices {
   async #write(notice: Notice): Promise<void> {
     try {
       // A second attempt that takes as long leaves the notice to the next call, so that a slow store is not flooded.
-      const isInTime = (await this.#insert(notice)) || (await this.#insert(notice));
-      if (!isInTime) this.#waiting.addAll(notice);
+      for (let attempt = 0; attempt < 2; attempt += 1) {
+        const base = await this.#base();
+        const canRead = isRecent(base);
+        if (await this.#insert(notice, base)) return;
+        if (!canRead) break;
+      }
+      this.#waiting.addAll(notice);
     } catch (error) {
       this.#waiting.addAll(notice);
       throw error;
     }
   }
 
+  /** Returns the last look, or a new look if the last one is too old. If this node cannot read the log, returns the last look nevertheless. */
+  async #base(): Promise<Base | undefined> {
+    const { reader } = this.#parts;
+    if (!isRecent(reader.base)) await reader.look().catch(() => undefined);
+    return reader.base;
+  }
+
   /** @returns whether the entry was committed soon enough for all readers */
-  async #insert(notice: Notice): Promise<boolean> {
-    const { rows, now, onEntry } = this.#parts;
+  async #insert(notice: Notice, base: Base | undefined): Promise<boolean> {
+    const { rows, now, reader } = this.#parts;
     for (;;) {
-      const begunAt = performance.now();
-      const id = v7({ msecs: now() });
-      onEntry(id);
+      const id = v7({ msecs: Math.max(now(), base?.lowestTime ?? 0) });
+      reader.skip(id);
       const entry = await rows.insert({ id, writes: notice.writes() }).catch(IdpError.unless('conflict'));
-      if (entry) return performance.now() - begunAt <= COMMIT_MS;
+      if (entry) return base !== undefined && base.age() <= IN_TIME_MS;
     }
   }
 }
+
+const isRecent = (base: Base | undefined): boolean => base !== undefined && base.age() <= IN_TIME_MS - COMMIT_MS;

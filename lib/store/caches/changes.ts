@@ -69,7 +69,7 @@ export function createChangeFeed(directory: CheckedDirectory, options: ChangeFee
     onEntry: ({ writes }) => handle(writes),
     onGap,
   });
-  const notices = new ChangeNotices({ rows, now, onEntry: (id) => reader.skip(id) });
+  const notices = new ChangeNotices({ rows, now, reader });
   const currentMs = Math.max(CURRENT_MS, 2 * pollInterval);
   let isLooking = false;
   let isDown = false;
@@ -106,7 +106,7 @@ export function createChangeFeed(directory: CheckedDirectory, options: ChangeFee
     await attempt(look);
     isLooking = false;
   }, pollInterval).unref();
-  const removal = removalOf(directory, { now, lease, logger });
+  const removal = removalOf(directory, { reader, lease, logger });
   removal.start();
 
   return {
@@ -132,7 +132,10 @@ export function createChangeFeed(directory: CheckedDirectory, options: ChangeFee
   };
 }
 
-function removalOf(directory: CheckedDirectory, { now, lease, logger }: Pick<ChangeFeedOptions, 'now' | 'lease' | 'logger'>): Rounds {
+function removalOf(
+  directory: CheckedDirectory,
+  { reader, lease, logger }: Pick<ChangeFeedOptions, 'lease' | 'logger'> & { readonly reader: ChangeReader },
+): Rounds {
   const rows = directory.collection<ChangeRecord>(collections.changes.name);
   return rounds({
     name: 'change feed',
@@ -140,7 +143,7 @@ function removalOf(directory: CheckedDirectory, { now, lease, logger }: Pick<Cha
     first: REMOVAL_MS,
     ...(lease && { lease }),
     async run({ signal }) {
-      await removeOldChanges({ find: rows.withUnreadable().find, remove: rows.remove }, now(), signal);
+      await removeOldChanges({ find: rows.withUnreadable().find, remove: rows.remove }, reader, signal);
       return undefined;
     },
     logger,
