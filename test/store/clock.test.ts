@@ -1,5 +1,5 @@
 /** The clock of the artifact store, beside this node's. */
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { createStoreClock } from '../../lib/store/times/clock.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
@@ -31,5 +31,22 @@ test('a node whose clock is set while its store is away asks once for each call,
   clock.ahead();
   await turn();
   expect([asked, clock.ahead()]).toEqual([4, 0]);
+  clock.stop();
+});
+
+test('F2: a start fails until a comparison counts, because a node that does not know the time may neither answer nor write', async () => {
+  const answers = [
+    () => Promise.reject(new Error('away')),
+    async () => {
+      await sleep(1_600);
+      return Date.now() + 12_000;
+    },
+    async () => Date.now() + 12_000,
+  ];
+  const clock = createStoreClock('test', () => (answers.shift() as (typeof answers)[number])(), silent as never);
+  await expect(clock.start()).rejects.toThrow('away');
+  await expect(clock.start()).rejects.toThrow(/took \d+ ms to tell its time/);
+  await clock.start();
+  expect(Math.round(clock.ahead() / 1000)).toBe(-12);
   clock.stop();
 });

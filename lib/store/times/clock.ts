@@ -23,7 +23,11 @@ export const SHARED_APART_SECONDS = (2 * NOISE_MS) / 1000;
 const SLOW_MS = 1500;
 
 export interface StoreClock {
-  /** Compares the clocks, and starts to compare them regularly. Resolves after the first comparison, even if it failed. */
+  /**
+   * Compares the clocks, and starts to compare them regularly. Resolves after the first comparison, because a node that does not know the time
+   * may neither answer nor write.
+   * @throws Error if the store did not answer soon enough. Call the method again.
+   */
   start(): Promise<void>;
   /**
    * Returns the milliseconds by which this node's clock is ahead of the store's clock; 0 while they agree.
@@ -38,7 +42,7 @@ export interface StoreClock {
 /** @param time returns the time of the store, in milliseconds since the epoch. */
 export function createStoreClock(name: string, time: () => Promise<number>, logger: Logger, intervalMs = INTERVAL_MS): StoreClock {
   let measured: Measured = { ahead: 0, wall: Date.now(), steady: performance.now() };
-  let measuring = false;
+  let measuring: Promise<void> | undefined;
   let level: Level = 'well';
   let timer: NodeJS.Timeout | undefined;
 
@@ -53,13 +57,20 @@ export function createStoreClock(name: string, time: () => Promise<number>, logg
     else logger.info(details, 'the clocks of this node and its store agree again');
   };
 
-  const measure = async (): Promise<void> => {
-    if (measuring) return;
-    measuring = true;
-    measured = (await lookUp(time)) ?? measured;
-    measuring = false;
-    tell(measured.ahead + movedSince(measured));
+  const compare = async (): Promise<void> => {
+    try {
+      measured = await lookUp(time);
+    } finally {
+      measuring = undefined;
+      tell(measured.ahead + movedSince(measured));
+    }
   };
+  const measure = (): Promise<void> => {
+    measuring ??= compare();
+    return measuring;
+  };
+  // The outage is logged by the calls that need the store.
+  const measureAgain = (): void => void measure().catch(() => undefined);
 
   /**
    * Compares the clocks again after this node's clock was set. Only callers that need the difference trigger it. Otherwise each failed
@@ -67,14 +78,14 @@ export function createStoreClock(name: string, time: () => Promise<number>, logg
    */
   const current = (): number => {
     const moved = movedSince(measured);
-    if (moved !== 0) void measure();
+    if (moved !== 0) measureAgain();
     return measured.ahead + moved;
   };
 
   return {
     async start() {
       await measure();
-      timer ??= setInterval(() => void measure(), intervalMs).unref();
+      timer ??= setInterval(measureAgain, intervalMs).unref();
     },
     ahead() {
       const ahead = current();
@@ -117,15 +128,11 @@ function movedSince({ wall, steady }: Measured): number {
   return Math.abs(moved) < NOISE_MS ? 0 : moved;
 }
 
-/** Returns the difference; undefined when the store did not answer soon enough. */
-async function lookUp(time: () => Promise<number>): Promise<Measured | undefined> {
+/** Returns the difference. @throws Error when the store did not answer soon enough; the errors of the store */
+async function lookUp(time: () => Promise<number>): Promise<Measured> {
   const [wall, steady] = [Date.now(), performance.now()];
-  try {
-    const theirs = await time();
-    const took = performance.now() - steady;
-    return took > SLOW_MS ? undefined : { ahead: wall + took / 2 - theirs, wall, steady };
-  } catch {
-    // The outage is logged by the calls that need the store.
-    return undefined;
-  }
+  const theirs = await time();
+  const took = performance.now() - steady;
+  if (took > SLOW_MS) throw new Error(`The store took ${Math.round(took)} ms to tell its time. Make it answer within ${SLOW_MS} ms.`);
+  return { ahead: wall + took / 2 - theirs, wall, steady };
 }
