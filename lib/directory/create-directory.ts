@@ -19,7 +19,7 @@ import { createPasswordChanges } from './accounts/password-changes.js';
 import { createPrivileges } from './accounts/privileges.js';
 import { unknownCutoffs } from './accounts/recent-cutoffs.js';
 import { createRegistration } from './accounts/registration.js';
-import { createSignInCutoffs, type OnSignInCutoff, type SignInCutoffs } from './accounts/sign-in-cutoff.js';
+import { createSignInCutoffs, type SignInCutoffs, type SignIns } from './accounts/sign-in-cutoff.js';
 import { createSignInHistory, createSignInSweep } from './accounts/sign-in-history.js';
 import { createWaysIn } from './accounts/ways-in.js';
 import { createApiResources, createApiScopes } from './clients/api-resources.js';
@@ -95,8 +95,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
     deliveries,
     seedLedger: createSeedLedger(context),
     existingScopes: () => existingScopes(context),
-    onSignInCutoff: (listener: Parameters<OnSignInCutoff>[0]) =>
-      signIns.on(listener, (cutoff) => completeCutoff(collections, raiseOfClient(context, accounts, issuer), cutoff)),
+    onSignInCutoff: (ends: SignIns) =>
+      signIns.on(ends, (cutoff) => completeCutoff(collections, raiseOfClient(context, accounts, issuer), cutoff)),
     onPersonExport: personExports.on,
     credentials,
     onInvitationDue: invitationParts.invitationDeliveries.onDue,

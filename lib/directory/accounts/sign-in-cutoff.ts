@@ -18,15 +18,20 @@ const KIND = 'void-sign-ins';
  */
 export const LATEST_ANSWER_MS = 3_000;
 
-/**
- * Registers the listener that ends sign-ins. If the listener returns a cut-off, that cut-off is delivered later. If the listener throws,
- * the cut-off is delivered again.
- */
-export type OnSignInCutoff = (listener: (cutoff: SignInCutoff) => Promise<SignInCutoff | undefined>) => void;
+/** The store of sign-ins, as cut-offs use it. */
+export interface SignIns {
+  /** Ends the sign-ins of a cut-off. If a cut-off is returned, that cut-off is delivered later. If the method throws, the cut-off is delivered again. */
+  end(cutoff: SignInCutoff): Promise<SignInCutoff | undefined>;
+  /** Returns the time of the newest sign-in that a cut-off of a user is to end, in milliseconds since the epoch; 0 if there is none. */
+  newest(oid: string): Promise<number>;
+}
+
+/** Registers the store of sign-ins. */
+export type OnSignInCutoff = (signIns: SignIns) => void;
 
 export interface SignInCutoffs {
   /** @param complete completes the change of a cut-off of one client, whose node may have died before the change was complete */
-  on(listener: Parameters<OnSignInCutoff>[0], complete: (cutoff: ClientCutoff) => Promise<void>): void;
+  on(signIns: SignIns, complete: (cutoff: ClientCutoff) => Promise<void>): void;
   /** Ends the sign-ins of a cut-off now. */
   cutOff(cutoff: SignInCutoff): Promise<void>;
   readonly withCutoff: WithCutoff;
@@ -41,11 +46,16 @@ export interface SignInCutoffsParts {
 }
 
 export function createSignInCutoffs({ deliveries: { enqueue, handle }, caches, recent, now }: SignInCutoffsParts): SignInCutoffs {
-  let end: Parameters<OnSignInCutoff>[0] | undefined;
+  let signIns: SignIns | undefined;
 
-  /** Returns the start of the next second, because sign-in times have whole seconds. A sign-in in that second is the first valid sign-in. */
-  const nextNotBefore: NextNotBefore = ({ notBefore }) =>
-    new Date((Math.floor(Math.max(now(), notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
+  /**
+   * Returns the start of the next second, because sign-in times have whole seconds. A sign-in in that second is the first valid sign-in. The time is
+   * behind `newest`, which another node may have stamped before the clock of the store was set back.
+   */
+  const nextNotBefore =
+    (newest: number): NextNotBefore =>
+    ({ notBefore }) =>
+      new Date((Math.floor(Math.max(now(), newest, notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
 
   /** Notes the cut-off of a user. The cut-off of one client leaves all answers about the user to other clients as they are. */
   const noted = async (cutoff: Exclude<SignInCutoff, { readonly tid: string }>): Promise<void> => {
@@ -53,8 +63,8 @@ export function createSignInCutoffs({ deliveries: { enqueue, handle }, caches, r
   };
 
   return {
-    on(listener, complete) {
-      end = listener;
+    on(given, complete) {
+      signIns = given;
       handle(KIND, async ({ data }) => {
         const cutoff = data as unknown as SignInCutoff;
         // Caches may hold the former tenant, if a node crashed after its write and before it notified them.
@@ -62,19 +72,22 @@ export function createSignInCutoffs({ deliveries: { enqueue, handle }, caches, r
         // The node that made the change may have died before it noted the cut-off, and before it notified the caches.
         else await noted(cutoff);
         if ('clientId' in cutoff) await complete(cutoff);
-        const left = await listener(cutoff);
+        const left = await given.end(cutoff);
         if (left) (await enqueue([{ kind: KIND, data: { ...left } }])).release();
       });
     },
     async cutOff(cutoff) {
-      await end?.(cutoff);
+      await signIns?.end(cutoff);
     },
     async withCutoff(cutoff, change) {
+      // While the store of sign-ins is unavailable, the time alone decides which sign-ins end.
+      const endsUser = 'oid' in cutoff && !('clientId' in cutoff);
+      const newest = endsUser ? signIns?.newest(cutoff.oid).catch(() => 0) : undefined;
       const delivery = await enqueue([{ kind: KIND, data: { ...cutoff } }]);
-      const changed = await change(nextNotBefore);
+      const changed = await change(nextNotBefore((await newest) ?? 0));
       // The sign-ins of a whole tenant may be too many to wait for. The row of the tenant is on every node within a second.
-      if ('tid' in cutoff || end === undefined) delivery.release();
-      else await endBeforeAnswer(Promise.all([noted(cutoff), end(cutoff)]), delivery);
+      if ('tid' in cutoff || signIns === undefined) delivery.release();
+      else await endBeforeAnswer(Promise.all([noted(cutoff), signIns.end(cutoff)]), delivery);
       return changed;
     },
   };

@@ -134,7 +134,8 @@ async function completeSignIn(
   const limit = named.act ? undefined : await directory.means.limitOf(named, account);
   if (!named.act && !(await directory.means.goesOn({ idp: named.idp, used: limit }, account))) return undefined;
   const notBefore = notBeforeOf(account);
-  // `notBefore` may lie up to a second ahead. The sign-in waits for that time, so that `auth_time` never precedes `notBefore`.
+  // `notBefore` may lie up to a second ahead, and further after a clock was set back. The sign-in waits for a second at most, and `auth_time` never
+  // precedes `notBefore`.
   if (notBefore > parts.now()) await pause(Math.min(notBefore - parts.now(), 1000));
   const ts = Math.max(Math.floor(Math.min(proof.at, parts.now()) / 1000), notBefore / 1000);
   const { act, impersonation: name, endsAt, offline, heldTo } = signIn;

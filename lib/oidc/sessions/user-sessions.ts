@@ -6,6 +6,7 @@ import { present } from '../../present.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import type { Artifact } from '../../store/artifact-store.js';
 import { putAtOf } from '../../store/records/extension-artifacts.js';
+import { MAX_APART_SECONDS } from '../../store/times/clock.js';
 import { shownAddress } from '../../text/ip-address.js';
 import { inSharedTime } from '../../times/node-time.js';
 import { type GrantRecord, ownerOf } from '../accounts/login-context.js';
@@ -47,11 +48,14 @@ const PAGE = 100;
  */
 export function createUserSessions(parts: OidcParts): Sessions {
   const { directory } = parts;
-  directory.onSignInCutoff(async (whose) => {
-    if ('tid' in whose) return endOfTenant(parts, whose.tid, whose.after);
-    if ('clientId' in whose) await endOfClient(parts, whose);
-    else await endOf(parts, whose.oid);
-    return undefined;
+  directory.onSignInCutoff({
+    async end(whose) {
+      if ('tid' in whose) return endOfTenant(parts, whose.tid, whose.after);
+      if ('clientId' in whose) await endOfClient(parts, whose);
+      else await endOf(parts, whose.oid);
+      return undefined;
+    },
+    newest: (oid) => newestOf(parts, oid),
   });
 
   directory.onPersonExport(async ({ userId }, reader) => (userId === undefined ? {} : exported(parts, userId, reader)));
@@ -165,6 +169,24 @@ const withoutImpersonator = ({ act, amr, idp, ...session }: UserSession): object
   ...session,
   ...(act ? { isImpersonation: true } : { amr, idp }),
 });
+
+/**
+ * Returns the time of the newest record of an account, and of the accounts that its credential signs in to, in milliseconds since the epoch. A time
+ * that no node can have stamped does not count.
+ */
+async function newestOf(parts: OidcParts, oid: string): Promise<number> {
+  const account = await parts.directory.accounts.findByOid(oid);
+  const family = account?.person.user.isParent ? await parts.directory.accounts.family(account.person) : [];
+  const oids = new Set([oid, ...family.map(({ person }) => person.user.id)]);
+  const records = await Promise.all([...oids].map((each) => recordsOf(parts, each)));
+  const times = records.flatMap(({ sessions, grants, others }) => [
+    ...sessions.map(({ session: { loginTs = 0 } }) => loginTs * 1000),
+    ...grants.map(({ grant: { login } }) => (login?.authTime ?? 0) * 1000),
+    ...others.map((artifact) => putAtOf(artifact)?.getTime() ?? 0),
+  ]);
+  const latest = parts.now() + MAX_APART_SECONDS * 1000;
+  return times.reduce((newest, time) => (time > newest && time <= latest ? time : newest), 0);
+}
 
 /** Ends the sign-ins of an account by {@link endOfAccount}, and of the accounts that its credential signs in to. */
 async function endOf(parts: OidcParts, oid: string): Promise<void> {

@@ -2,14 +2,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, jest, test } from '@jest/globals';
 import { unknownCutoffs } from '../../../lib/directory/accounts/recent-cutoffs.js';
-import { createSignInCutoffs, LATEST_ANSWER_MS, type OnSignInCutoff } from '../../../lib/directory/accounts/sign-in-cutoff.js';
+import { createSignInCutoffs, LATEST_ANSWER_MS, type SignIns } from '../../../lib/directory/accounts/sign-in-cutoff.js';
+import type { NextNotBefore } from '../../../lib/directory/context.js';
 import type { Delivery } from '../../../lib/store/records/records.js';
 import { cutOffs } from '../../support/sign-in/cut-offs.js';
+import { stopTime } from '../../support/time/clock.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
-type Listener = Parameters<OnSignInCutoff>[0];
+type Listener = SignIns['end'];
+
+const nextSecond = () => epochSeconds() + 1;
 
 /** Cut-offs whose steps are noted in order. */
-function withSteps(listener: Listener | undefined) {
+function withSteps(end: Listener, newest: SignIns['newest'] = async () => 0) {
   const steps: string[] = [];
   const handlers: ((delivery: Delivery) => Promise<void>)[] = [];
   const deliveries = {
@@ -24,10 +29,15 @@ function withSteps(listener: Listener | undefined) {
   };
   const recent = { ...unknownCutoffs, note: async (oid: string) => void steps.push(`noted ${oid}`) };
   const cutoffs = createSignInCutoffs({ deliveries, caches: { changed: async () => undefined }, recent, now: Date.now });
-  if (listener) cutoffs.on(listener, async ({ clientId }) => void steps.push(`completed ${clientId}`));
-  const change = async () => void steps.push('changed');
+  cutoffs.on({ end, newest }, async ({ clientId }) => void steps.push(`completed ${clientId}`));
+  let notBefore = 0;
+  const change = async (nextNotBefore: NextNotBefore) => {
+    steps.push('changed');
+    notBefore = nextNotBefore({}).getTime();
+  };
   return {
     steps,
+    notBefore: () => notBefore,
     async deliver(cutoff: Parameters<Listener>[0]): Promise<void> {
       for (const send of handlers) await send({ data: { ...cutoff } } as unknown as Delivery);
     },
@@ -62,6 +72,21 @@ test.each<readonly [string, Listener]>([
     expect(took).toBeGreaterThanOrEqual(LATEST_ANSWER_MS - 5);
   },
 );
+
+test.each<readonly [string, SignIns['newest'], number]>([
+  ['the newest sign-in, which was stamped before the clock of the store was set back', async () => (nextSecond() + 12) * 1000, 13],
+  ['now, where the newest sign-in is older', async () => (nextSecond() - 12) * 1000, 0],
+  ['now, where the store of sign-ins does not answer', () => Promise.reject(new Error('unavailable')), 0],
+])('F2: a cut-off ends the sign-ins until %s', async (_, newest, ahead) => {
+  const time = stopTime();
+  try {
+    const { run, notBefore } = withSteps(async () => undefined, newest);
+    await run({ oid: 'o' });
+    expect(notBefore()).toBe((nextSecond() + ahead) * 1000);
+  } finally {
+    time.resume();
+  }
+});
 
 test('F5: a delivered cut-off is noted first, because its node may have died before', async () => {
   const { steps, deliver } = withSteps(async () => {
