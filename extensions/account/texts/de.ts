@@ -102,9 +102,9 @@ export const de: Record<keyof typeof en, string> = {
   'account.data.title': 'Ihre Daten',
   'account.data.summary': 'Laden Sie herunter, was über Sie gespeichert ist.',
   'account.data.lead':
-    'Laden Sie eine Datei (JSON) mit allem herunter, was über Sie gespeichert ist: Ihre Angaben, Anmeldungen, Sitzungen, Einwilligungen und Faktoren.',
+    'Laden Sie eine Datei (JSON) mit den Daten herunter, die über Sie gespeichert sind: Ihre Angaben, Anmeldungen, Sitzungen, Einwilligungen und Faktoren.',
   'account.data.secrets':
-    'Die Datei enthält keine Passwörter und keine Schlüssel. Speichern Sie sie dort, wo niemand sonst sie lesen kann.',
+    'Die Datei enthält keine Passwörter, keine Schlüssel und keine nationale Personenkennung. Speichern Sie sie dort, wo niemand sonst sie lesen kann.',
   'account.data.download': 'Herunterladen',
   'account.data.often': 'Sie haben Ihre Daten mehrmals heruntergeladen. Versuchen Sie es in {minutes} Min. noch einmal.',
 };

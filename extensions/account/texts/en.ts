@@ -100,8 +100,8 @@ export const en = {
   'account.data.title': 'Your data',
   'account.data.summary': 'Download what is stored about you.',
   'account.data.lead':
-    'Download a file (JSON) with everything that is stored about you: your record, sign-ins, sessions, consents and factors.',
-  'account.data.secrets': 'The file has no passwords and no keys. Store it where nobody else can read it.',
+    'Download a file (JSON) with the data that is stored about you: your record, sign-ins, sessions, consents and factors.',
+  'account.data.secrets': 'The file has no passwords, no keys and no national identity number. Store it where nobody else can read it.',
   'account.data.download': 'Download',
   'account.data.often': 'You downloaded your data several times. Try again in {minutes} min.',
 };

@@ -100,8 +100,8 @@ export const fi: Record<keyof typeof en, string> = {
   'account.data.title': 'Omat tietosi',
   'account.data.summary': 'Lataa sinusta tallennetut tiedot.',
   'account.data.lead':
-    'Lataa tiedosto (JSON), jossa on kaikki sinusta tallennettu: tietosi, kirjautumiset, istunnot, suostumukset ja tunnisteet.',
-  'account.data.secrets': 'Tiedostossa ei ole salasanoja eikä avaimia. Säilytä sitä paikassa, jossa kukaan muu ei voi lukea sitä.',
+    'Lataa tiedosto (JSON), jossa on sinusta tallennettuja tietoja: omat tietosi, kirjautumiset, istunnot, suostumukset ja tunnisteet.',
+  'account.data.secrets': 'Tiedostossa ei ole salasanoja, avaimia eikä henkilötunnusta. Säilytä sitä paikassa, jossa kukaan muu ei voi lukea sitä.',
   'account.data.download': 'Lataa',
   'account.data.often': 'Olet ladannut tietosi useita kertoja. Yritä uudelleen {minutes} min kuluttua.',
 };

@@ -102,8 +102,8 @@ export const nb: Record<keyof typeof en, string> = {
   'account.data.title': 'Dataene dine',
   'account.data.summary': 'Last ned det som er lagret om deg.',
   'account.data.lead':
-    'Last ned en fil (JSON) med alt som er lagret om deg: opplysningene dine, innlogginger, økter, samtykker og faktorer.',
-  'account.data.secrets': 'Filen har ingen passord og ingen nøkler. Lagre den der ingen andre kan lese den.',
+    'Last ned en fil (JSON) med data som er lagret om deg: opplysningene dine, innlogginger, økter, samtykker og faktorer.',
+  'account.data.secrets': 'Filen har ingen passord, ingen nøkler og ikke noe fødselsnummer. Lagre den der ingen andre kan lese den.',
   'account.data.download': 'Last ned',
   'account.data.often': 'Du har lastet ned dataene dine flere ganger. Prøv igjen om {minutes} min.',
 };

@@ -102,8 +102,8 @@ export const sv: Record<keyof typeof en, string> = {
   'account.data.title': 'Dina uppgifter',
   'account.data.summary': 'Ladda ner det som finns lagrat om dig.',
   'account.data.lead':
-    'Ladda ner en fil (JSON) med allt som finns lagrat om dig: dina uppgifter, inloggningar, sessioner, samtycken och faktorer.',
-  'account.data.secrets': 'Filen innehåller inga lösenord och inga nycklar. Spara den där ingen annan kan läsa den.',
+    'Ladda ner en fil (JSON) med de data som finns lagrade om dig: dina uppgifter, inloggningar, sessioner, samtycken och faktorer.',
+  'account.data.secrets': 'Filen innehåller inga lösenord, inga nycklar och inget personnummer. Spara den där ingen annan kan läsa den.',
   'account.data.download': 'Ladda ner',
   'account.data.often': 'Du har laddat ner dina uppgifter flera gånger. Försök igen om {minutes} min.',
 };
