@@ -1,6 +1,7 @@
 /** Admission: limits the requests that are processed concurrently. Admitted requests are answered in time, and no connection displaces the others. */
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from '../logger.js';
+import { bodyArrival } from './requests/body-arrival.js';
 
 export interface AdmissionOptions {
   /** Maximum requests that this node handles concurrently. */
@@ -11,9 +12,18 @@ export interface AdmissionOptions {
   readonly requestsAtOncePerConnection: number;
 }
 
+/**
+ * The function that frees the place of a request, to call once after the answer; `full` if there is no free place, and `gone` if the client ended the request
+ * before its body had arrived.
+ */
+export type Entry = (() => void) | 'full' | 'gone';
+
 export interface Admission {
-  /** Admits a request. @returns a function that frees the place after the answer; undefined if there is no free place. */
-  enter(req: IncomingMessage): (() => void) | undefined;
+  /**
+   * Admits a request before the service works for it. A request whose body is still arriving waits without a place, because slow senders would fill all places.
+   * @returns a promise for such a request only
+   */
+  enter(req: IncomingMessage): Entry | Promise<Entry>;
 }
 
 export function createAdmission(limits: AdmissionOptions, logger: Logger): Admission {
@@ -22,9 +32,10 @@ export function createAdmission(limits: AdmissionOptions, logger: Logger): Admis
   let working = 0;
   let refused = 0;
 
-  const refuse = (): undefined => {
+  const refuse = (): 'full' => {
     if (refused === 0) logger.warn({ requestsAtOnce }, 'this node refuses requests, because too many are in progress');
     refused += 1;
+    return 'full';
   };
   const finish = (): void => {
     working -= 1;
@@ -32,34 +43,37 @@ export function createAdmission(limits: AdmissionOptions, logger: Logger): Admis
     logger.info({ refused }, 'this node accepts requests again');
     refused = 0;
   };
+  const countOf = (connection: object | undefined, by: 1 | -1): void => {
+    if (connection) ofConnection.set(connection, (ofConnection.get(connection) ?? 0) + by);
+  };
+
+  function take(req: IncomingMessage, connection: object | undefined): Entry {
+    if (working >= requestsAtOnce) {
+      countOf(connection, -1);
+      return refuse();
+    }
+    working += 1;
+    return () => {
+      countOf(connection, -1);
+      finish();
+      // Lets the rest of a body arrive that nobody read, because the next request of the connection follows it.
+      if (!req.complete) req.resume();
+    };
+  }
 
   return {
     enter(req) {
       const connection = req.httpVersionMajor < 2 ? (req.socket as object | undefined) : undefined;
-      const own = (connection && ofConnection.get(connection)) ?? 0;
-      if (own >= requestsAtOncePerConnection) return undefined;
+      if (connection && (ofConnection.get(connection) ?? 0) >= requestsAtOncePerConnection) return 'full';
       if (working >= requestsAtOnce) return refuse();
-
-      let isWorking = false;
-      let isOver = false;
-      const work = (): void => {
-        if (isOver) return;
-        isWorking = true;
-        working += 1;
-      };
-      // A request whose body is still arriving takes no place. Otherwise slow senders would fill all places. A body that came with the headers has been
-      // parsed.
-      if (!hasBody(req) || req.complete) work();
-      else process.nextTick(() => (req.complete ? work() : req.once('end', work)));
-      if (connection) ofConnection.set(connection, own + 1);
-      return () => {
-        isOver = true;
-        if (connection) ofConnection.set(connection, (ofConnection.get(connection) ?? 1) - 1);
-        if (isWorking) finish();
-      };
+      countOf(connection, 1);
+      const arriving = bodyArrival(req);
+      if (arriving === undefined) return take(req, connection);
+      return arriving.then((isHere) => {
+        if (isHere) return take(req, connection);
+        countOf(connection, -1);
+        return 'gone';
+      });
     },
   };
 }
-
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

@@ -13,7 +13,7 @@ import type { ContextOf } from '../contract/extension-context.js';
 import type { ShowPage } from '../contract/pages/protocol-page.js';
 import { IdpError } from '../errors.js';
 import type { Logger } from '../logger.js';
-import { type Admission, type AdmissionOptions, createAdmission } from './admission.js';
+import { type Admission, type AdmissionOptions, createAdmission, type Entry } from './admission.js';
 import { createProxyFaults, type ProxyFaults } from './clients/proxy-faults.js';
 import { answerDocument, type Document } from './documents.js';
 import { type EndpointMiddleware, endpointMiddleware } from './endpoint-middleware.js';
@@ -82,8 +82,8 @@ class ServiceApp implements App {
   readonly #methodsOf: MethodsOf;
   readonly #isOfProtocol: (path: string) => boolean;
   readonly #admission: Admission;
-  /** Requests that went through the admission before they had a context. Undefined for a request that got no place. */
-  readonly #entered = new WeakMap<IncomingMessage, (() => void) | undefined>();
+  /** Requests that went through the admission before they had a context. */
+  readonly #entered = new WeakMap<IncomingMessage, Entry>();
   readonly #faults: ProxyFaults;
   readonly #logUnknownPath: LogUnknownPath;
   /** Middleware of extensions around endpoints, which must get every request that concerns it. */
@@ -134,16 +134,19 @@ class ServiceApp implements App {
     const answer = this.#options.protocol.withoutContext(req, res, path);
     if (answer === undefined || hasSecondAuthorization(req)) return false;
     this.#faults.served(req, url);
-    const leave = this.#admission.enter(req);
-    if (leave === undefined) {
-      this.#entered.set(req, undefined);
-      return false;
-    }
-    return answer().then((isAnswered) => {
-      if (isAnswered) leave();
-      else this.#entered.set(req, leave);
-      return isAnswered;
-    });
+    const answerEntered = (entry: Entry): boolean | Promise<boolean> => {
+      if (typeof entry !== 'function') {
+        this.#entered.set(req, entry);
+        return false;
+      }
+      return answer().then((isAnswered) => {
+        if (isAnswered) entry();
+        else this.#entered.set(req, entry);
+        return isAnswered;
+      });
+    };
+    const entering = this.#admission.enter(req);
+    return entering instanceof Promise ? entering.then(answerEntered) : answerEntered(entering);
   }
 
   owns(url: string, accept: string | undefined): boolean {
@@ -208,10 +211,17 @@ class ServiceApp implements App {
     const path = pathname(url);
     // Discovery and the key set are exempt from the request limit, so that API resources can verify tokens under load.
     if (path === protocol.routes.jwks || path.startsWith('/.well-known/')) return this.#run(ctx, path);
-    const leave = this.#entered.has(ctx.req) ? this.#entered.get(ctx.req) : this.#admission.enter(ctx.req);
-    if (leave === undefined) return this.#refuse(ctx, nothing);
+    const entering = this.#entered.get(ctx.req) ?? this.#admission.enter(ctx.req);
+    return entering instanceof Promise
+      ? entering.then((entry) => this.#runEntered(ctx, path, entry))
+      : this.#runEntered(ctx, path, entering);
+  }
+
+  #runEntered(ctx: Context, path: string, entry: Entry): Promise<void> {
+    if (entry === 'gone') return nothing();
+    if (entry === 'full') return this.#refuse(ctx, nothing);
     const running = this.#run(ctx, path);
-    running.then(leave, leave);
+    running.then(entry, entry);
     return running;
   }
 

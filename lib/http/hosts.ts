@@ -31,20 +31,21 @@ export const createMiddleware = (app: App): Middleware =>
 export function createCallback(app: App) {
   const host = new Koa();
   // No host uses a context here, so only the context of the service is created.
-  host.createContext = (req, res) => app.createContext(unreadRequest(req), res, urlOf(req));
+  host.createContext = (req, res) => app.createContext(req, res, urlOf(req));
   host.use((ctx) => app.handle(ctx, urlOf(ctx.req)));
   const listener = host.callback();
-  return (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
-    const url = urlOf(req);
-    if (app.owns(url, req.headers.accept)) {
+  return (given: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
+    const url = urlOf(given);
+    if (app.owns(url, given.headers.accept)) {
       removeOwnHeaders(res);
+      const req = unreadRequest(given);
       const answering = app.answer(req, res, url);
       const withContext = (isAnswered: boolean): unknown => isAnswered || listener(req, res);
       void (answering instanceof Promise ? answering.then(withContext) : withContext(answering));
       return;
     }
-    app.passOn(req, res, url);
+    app.passOn(given, res, url);
     if (next) next();
-    else void listener(req, res);
+    else void listener(given, res);
   };
 }

@@ -54,10 +54,7 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
     const preparing = scopes.prepare(ctx);
     if (preparing instanceof Promise) await preparing;
     const answer = steps.plainAnswers.get(ctx.path);
-    if (answer && (await answer(ctx))) {
-      ctx.req.resume();
-      return;
-    }
+    if (answer && (await answer(ctx))) return;
     if (ctx.path === routes.authorization && (await plainAuthorization?.(ctx, answering))) return after(steps, ctx);
     // `readForm` reads compressed forms and the form of a confirmation, and refuses a broken form itself.
     const isConfirmed = ctx.method === 'POST' && foldedPath(ctx.path) === confirmPath;

@@ -213,7 +213,7 @@ const limits = {
   adminRequestsPerMinute: withDefault(600, count(1, 1_000_000)),
   /** Authentication requests (CIBA) of one client in a minute, at all nodes together. Further requests get 429. 1 to 1,000,000. @default 60 */
   authenticationRequestsPerMinute: withDefault(60, count(1, 1_000_000)),
-  /** Requests that one process works on concurrently. Further requests get 503. 10 to 100,000. @default 1_000 */
+  /** Requests that one process works on concurrently, after their bodies have arrived. Further requests get 503. 10 to 100,000. @default 1_000 */
   requestsAtOnce: withDefault(1000, count(10, 100_000)),
   /** Concurrent requests of one HTTP/1 connection, which may send a request before the last one was answered. 1 to 1,000. @default 10 */
   requestsAtOncePerConnection: withDefault(10, count(1, 1000)),

@@ -16,7 +16,7 @@ async function startReading(): Promise<string> {
   const app = new Koa();
   const parser = createBodyParser({
     types: ['application/x-www-form-urlencoded'],
-    limit: '1kb',
+    maxKilobytes: 1,
     parse: (body) => Object.fromEntries(new URLSearchParams(body.toString())),
     onError() {
       throw Object.assign(new Error('undecodable'), { status: 400, expose: true });

@@ -3,11 +3,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Context } from 'koa';
+import { bodyArrival } from '../../lib/http/requests/body-arrival.js';
 import { plainForm } from '../../lib/oidc/tokens/doors/plain-request.js';
 
 let origin: string;
 const server = createServer(async (req, res) => {
-  const form = await plainForm({ req, res } as unknown as Context);
+  await bodyArrival(req);
+  const form = plainForm({ req, res } as unknown as Context);
   res.end(JSON.stringify(form ? [form.clientId, form.secret] : 'for oidc-provider'));
 });
 beforeAll(async () => {

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
+import { isLongBody } from './body-arrival.js';
 
 export interface BodyFormat {
   /** Media types of the format. A body of another type is left unread. */
   readonly types: readonly string[];
-  /** Maximum bytes, such as `56kb`. */
-  readonly limit: string;
+  /** Maximum size of a body, in kilobytes. */
+  readonly maxKilobytes: number;
   /** Reads a body, even an empty one. @throws errors that are passed to `onError` */
   readonly parse: (body: Buffer) => object;
   /** Throws the error that the client gets. */
@@ -16,7 +17,7 @@ export interface BodyFormat {
  * Returns a reader of bodies. The first body loads the parser. The packages of the parser take a tenth of the start time of a service, which may never get
  * a body.
  */
-export function createBodyParser({ types, limit, parse, onError }: BodyFormat): Middleware {
+export function createBodyParser({ types, maxKilobytes, parse, onError }: BodyFormat): Middleware {
   let read: Middleware | undefined;
   return async function readBody(ctx, next) {
     if (isWithoutBody(ctx.req) || !ctx.is(...types)) {
@@ -25,12 +26,20 @@ export function createBodyParser({ types, limit, parse, onError }: BodyFormat): 
     }
     if (ctx.request.body !== undefined) return next();
     nameCoding(ctx.req);
+    // Otherwise a client could send a compressed body slowly, and keep the place of the request.
+    if (isLongBody(ctx.req) && maxKilobytes <= 64) onError(tooLong());
     // The function is stored, not the promise, so that the next body tries again if loading failed.
     if (!read) {
       const { default: create } = await import('koa-bodyparser');
       // One character for each byte, because the library would silently repair bytes that are not UTF-8.
       const bytewise = { encoding: 'binary' };
-      read ??= create({ ...bytewise, enableTypes: ['text'], extendTypes: { text: [...types] }, textLimit: limit, onerror: onError });
+      read ??= create({
+        ...bytewise,
+        enableTypes: ['text'],
+        extendTypes: { text: [...types] },
+        textLimit: `${maxKilobytes}kb`,
+        onerror: onError,
+      });
     }
     await read(ctx, async () => {});
     const { request } = ctx as { request: { body?: unknown; rawBody?: unknown } };
@@ -44,6 +53,9 @@ export function createBodyParser({ types, limit, parse, onError }: BodyFormat): 
     return next();
   };
 }
+
+/** Returns the error of the parser for a body over the maximum size. */
+const tooLong = (): Error => Object.assign(new Error('request entity too large'), { status: 413, expose: true });
 
 /** Returns whether the headers announce no body. For HTTP/2, `unreadRequest` adds a header that announces the body. @see RFC 9112 §6.3 */
 const isWithoutBody = ({ headers }: IncomingMessage): boolean =>

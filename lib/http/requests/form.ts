@@ -13,13 +13,13 @@ import { isTooLongPassword, PASSWORD_LENGTH } from '../../text/passwords.js';
 import { createBodyParser } from './body-parser.js';
 import type { FormState } from './repeated-forms.js';
 
-/** Maximum bytes of a form of the service. The OAuth endpoints accept the same size. */
-const FORM_LIMIT = '56kb';
+/** Maximum kilobytes of a form of the service. The OAuth endpoints accept the same size. */
+const FORM_KILOBYTES = 56;
 
 /** Middleware that only reads a posted form. */
 export const readForm = createBodyParser({
   types: ['application/x-www-form-urlencoded'],
-  limit: FORM_LIMIT,
+  maxKilobytes: FORM_KILOBYTES,
   parse(body) {
     const text = decodeForm(body);
     if (text === undefined) throw undecodable(400, 'the form is not UTF-8 in percent-encoding');

@@ -42,7 +42,7 @@ export interface JsonShape<In extends TSchema, Out extends TSchema> {
 export function createJsonReader(maxKilobytes: number): (ctx: Context) => Promise<unknown> {
   const read = createBodyParser({
     types: jsonTypes,
-    limit: `${maxKilobytes}kb`,
+    maxKilobytes,
     parse: parseJson,
     onError(error) {
       const { status } = error as { status?: number };

@@ -36,7 +36,7 @@ export function unreadRequest(req: IncomingMessage, ...parsed: readonly ReadBody
  * Announces the body of an HTTP/2 request that has no length. HTTP/1 announces each body in its headers, so parsers read only the headers.
  * @see RFC 9112 §6.3, RFC 9113 §8.1.1
  */
-function announceBody(req: IncomingMessage): void {
+export function announceBody(req: IncomingMessage): void {
   const { headers, httpVersionMajor } = req;
   if (httpVersionMajor < 2 || headers['content-length'] !== undefined) return;
   const { stream } = req as { readonly stream?: { readonly endAfterHeaders?: boolean } };

@@ -147,8 +147,7 @@ interface Asked extends Pick<Call, 'ctx' | 'endpoint'> {
 }
 
 async function bodyOfCall(door: PlainDoorParts, { ctx, endpoint, plan, found }: Asked): Promise<object | '' | undefined> {
-  const reading = plainForm(ctx);
-  const form = reading instanceof Promise ? await reading : reading;
+  const form = plainForm(ctx);
   if (!form) return undefined;
   const finding = validClient(door, form.clientId);
   const caller = finding instanceof Promise ? await finding : finding;
@@ -221,8 +220,7 @@ async function bodyOfUserinfo(
  */
 async function answerPushed(door: PlainDoorParts, answers: PlainAnswers, ctx: Context): Promise<boolean> {
   const endpoint = 'pushed_authorization_request';
-  const reading = plainForm(ctx);
-  const form = reading instanceof Promise ? await reading : reading;
+  const form = plainForm(ctx);
   // A custom parameter without a value is part of the request.
   if (!form || form.hasEmpty || form.assertion !== undefined) return false;
   const caller = await Promise.resolve(validClient(door, form.clientId)).catch(() => undefined);

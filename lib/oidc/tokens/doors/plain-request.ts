@@ -62,19 +62,16 @@ const formType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
 const LIMIT = 56 * 1024;
 
 /**
- * Returns the fields of a form, and the credentials of its client. Reads only a body that arrived in one piece, as forms do. The body is put back in the same
- * tick, because a request that was read to its end could not be read again.
+ * Returns the fields of a form, and the credentials of its client. The body arrived before the request was admitted, and is put back in the same tick, because
+ * a request that was read to its end could not be read again.
  */
-export function plainForm(ctx: PlainContext): PlainForm | undefined | Promise<PlainForm | undefined> {
+export function plainForm(ctx: PlainContext): PlainForm | undefined {
   const { req } = ctx;
   if (req.method !== 'POST' || !hasPlainHeaders(ctx) || !formType.test(req.headers['content-type'] ?? '')) return undefined;
   const length = Number(req.headers['content-length']);
   if (!(length > 0 && length <= LIMIT)) return undefined;
-  const body = readUnread(req);
-  return body ? formOf(req, body, length) : firstPiece(req, length);
-}
-
-function formOf(req: IncomingMessage, body: Buffer | null, length: number): PlainForm | undefined {
+  const body = req.read() as Buffer | null;
+  if (body) req.unshift(body);
   const text = body?.length === length ? decodeForm(body) : undefined;
   const form = text === undefined ? undefined : singleFields(text);
   const credentials = form && credentialsOf(req, form.fields);
@@ -94,25 +91,6 @@ function singleFields(text: string): Pick<PlainForm, 'fields' | 'hasEmpty'> | un
   }
   return { fields: fields as Fields, hasEmpty };
 }
-
-function readUnread(req: IncomingMessage): Buffer | null {
-  const body = req.read() as Buffer | null;
-  if (body) req.unshift(body);
-  return body;
-}
-
-const firstPiece = (req: IncomingMessage, length: number): Promise<PlainForm | undefined> =>
-  new Promise((resolve, reject) => {
-    const answer = (): void => {
-      req.off('readable', answer).off('close', answer);
-      try {
-        resolve(formOf(req, readUnread(req), length));
-      } catch (error) {
-        reject(error);
-      }
-    };
-    req.on('readable', answer).on('close', answer);
-  });
 
 /** Returns the client and its credentials, if there is at most one mechanism. @see RFC 6749 §2.3.1 */
 function credentialsOf({ headers: { authorization } }: IncomingMessage, fields: Fields): Credentials | undefined {

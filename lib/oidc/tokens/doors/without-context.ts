@@ -24,7 +24,7 @@ export function createWithoutContext(
   };
 }
 
-/** Returns whether no parser of a host read the body, nobody has to decompress the body, and no middleware of a host set a header that the answer extends. */
+/** Returns whether the body can be read, nobody has to decompress the body, and no middleware of a host set a header that the answer extends. */
 const isUntouched = (req: IncomingMessage, res: ServerResponse): boolean =>
   req.readable && req.headers['content-encoding'] === undefined && !res.hasHeader('Vary');
 
