@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What a test that does more with PROVE reads: PROVE itself, or the time in which something is proved to end. */
-const reads = /process\.env\.PROVE|\/time\/in-time\.js'/;
+/** What a test that does more with PROVE reads: PROVE itself, the time in which something is proved to end, or each server that has both stores. */
+const reads = /process\.env\.PROVE|\/time\/in-time\.js'|\/stores\/(?:durable|shared-nodes)\.js'/;
 
 const provedTests = () =>
   readdirSync('dist/test', { recursive: true, encoding: 'utf8' })
