@@ -112,8 +112,8 @@ const showPage = async (
 const titleOf = async ({ lookup }: Parts, { idp }: ExternalIdentity): Promise<Text> => ({ plain: (await lookup.get(idp))?.name ?? idp });
 
 /**
- * Returns whether the user may remove the identity if it is not the last way: an identity of a connection, or of an active sign-in method of an extension.
- * Otherwise the service does not know whether somebody signs in by the identity.
+ * Returns whether the user may remove the identity if it is not the last way. Of an identity of neither a connection nor an active sign-in method, the
+ * service does not know whether somebody signs in by it, so the user needs a way that the service knows.
  */
 async function isRemovable(
   { context: { directory }, lookup }: Parts,
@@ -121,8 +121,7 @@ async function isRemovable(
   identity: ExternalIdentity,
 ): Promise<boolean> {
   if ((await lookup.get(identity.idp)) !== undefined) return true;
-  const { id } = identityWay(identity);
-  return (await directory.waysIn.of(account)).some((way) => way.id === id);
+  return (await directory.waysIn.of(account)).length > 0;
 }
 
 async function showList(parts: Parts, ctx: Context, here: BrowserSignIn, problem?: Problem): Promise<void> {

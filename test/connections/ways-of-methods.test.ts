@@ -8,10 +8,11 @@ import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { type Upstream, upstreamMethod } from '../support/sign-in/upstream-method.js';
 
+let isSecondServed = true;
 const eid: Upstream = { subject: '', seen: [] };
 const service = useIdp({
   limits: { signInFailuresPerAddress: 100_000 },
-  extensions: [upstreamMethod('eid', eid, { serves: (idp) => idp === 'eid-second' })],
+  extensions: [upstreamMethod('eid', eid, { serves: (idp) => idp === 'eid-second' && isSecondServed })],
   seed: testSeed as never,
 });
 let tid: string;
@@ -78,18 +79,34 @@ describe('an identity of a sign-in method of an extension', () => {
     expect(await identitiesOf(me.oid)).toEqual(['eid']);
   });
 
-  test('that no method and no connection signs in by now cannot be removed, also by a posted form', async () => {
+  test('that no method and no connection signs in by now can be removed beside a way, and not alone, also by a posted form', async () => {
     const me = await person(['eid', 'eid-third', 'eid-second']);
     const agent = await signIn(me, 'eid');
     const shown = await list(agent);
-    expect([removals(shown).length, shown.body.includes('Only Acme can remove this.')]).toEqual([2, true]);
-    const hidden = createHash('sha256')
+    const third = createHash('sha256')
       .update(JSON.stringify(['eid-third', `${me.name} at eid-third`]))
       .digest('base64url');
-    await remove(agent, shown, hidden);
-    expect(await identitiesOf(me.oid)).toEqual(['eid', 'eid-third', 'eid-second']);
+    expect(removals(shown)).toEqual([expect.any(String), third, expect.any(String)]);
+    await remove(agent, shown, third);
+    expect(await identitiesOf(me.oid)).toEqual(['eid', 'eid-second']);
     await service.idp.directory.tenants.update(tid, { signIn: { methods: ['eid-second', 'password'] } });
     const ways = await service.idp.directory.waysIn.of((await service.idp.directory.accounts.findByOid(me.oid)) as never);
     expect(ways).toEqual([{ kind: 'identity', id: JSON.stringify(['eid-second', `${me.name} at eid-second`]) }]);
+    await service.idp.directory.tenants.update(tid, { signIn: null });
+
+    const other = await person(['eid-second', 'eid-third']);
+    const browser = await signIn(other, 'eid-second');
+    isSecondServed = false;
+    try {
+      const page = await list(browser);
+      expect([removals(page), page.body.split('Only Acme can remove this.').length - 1]).toEqual([[], 2]);
+      const hidden = createHash('sha256')
+        .update(JSON.stringify(['eid-third', `${other.name} at eid-third`]))
+        .digest('base64url');
+      await remove(browser, page, hidden);
+      expect(await identitiesOf(other.oid)).toEqual(['eid-second', 'eid-third']);
+    } finally {
+      isSecondServed = true;
+    }
   });
 });
