@@ -1,7 +1,7 @@
 /** Issue 46: two nodes that remove the last two ways to sign in at the same time, over stores that they share. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { IdentityProvider } from 'tenant-idp';
+import { type IdentityProvider, IdpError } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { tenantNamed } from '../support/administration/invitations.js';
 import { type Instances, startInstances } from '../support/service/instances.js';
@@ -99,6 +99,27 @@ function racesOver(stores: () => Parameters<typeof startInstances>[1]): void {
     expect(await directory.waysIn.removeRow(account, way, async () => void rows.delete(oid))).toBe(true);
     const { user } = (await accountOf(nodes.idps[0] as IdentityProvider, oid)).person;
     expect([user.leavingWays, user.externalIdentities.length, rows.size]).toEqual([undefined, 1, 0]);
+  });
+
+  test('the name of a way whose row is removed does not stay, in two tabs and after a node ended', async () => {
+    const [one, other] = nodes.idps as [IdentityProvider, IdentityProvider];
+    const rows = new Set<string>();
+    one.directory.waysIn.addSource(async ({ person }) => (rows.has(person.user.id) ? [{ kind: 'third', id: person.user.id }] : []));
+    const oid = await made(acme, [{ idp: 'one', subject: randomUUID() }]);
+    const way = { kind: 'third', id: oid };
+    const named = async () => (await accountOf(one, oid)).person.user.leavingWays;
+    rows.add(oid);
+    const remove = async () => {
+      if (!rows.delete(oid)) throw new IdpError('not_found');
+    };
+    const tabs = await Promise.all([one, other].map(async (idp) => [idp, await accountOf(idp, oid)] as const));
+    for (const [{ directory }, account] of tabs) expect(await directory.waysIn.removeRow(account, way, remove)).toBe(true);
+    expect([rows.size, await named()]).toEqual([0, undefined]);
+    const account = await accountOf(one, oid);
+    await expect(one.directory.waysIn.removeRow(account, way, () => Promise.reject(new Error('the node ends')))).rejects.toThrow();
+    expect(await named()).toEqual([way]);
+    await other.directory.waysIn.rowIsRemoved(account, way);
+    expect(await named()).toBeUndefined();
   });
 
   test('of the account link of an account and its one identity one stays', async () => {

@@ -8,6 +8,7 @@
  * removed, and then its name.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { IdpError } from '../../errors.js';
 import type { CredentialRef, ExternalIdentity, PersonWithUser, User } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { type CheckCurrent, writeJudged } from '../input.js';
@@ -33,10 +34,13 @@ export interface WaysIn {
   remove(account: Account, removed: Removed, write: (check: CheckCurrent<PersonWithUser>) => Promise<unknown>): Promise<boolean>;
   /**
    * Removes a way that is in a row of its own, unless it is the last.
-   * @param removeRow removes the row. If it fails, the way works, does not count, and can be removed again.
+   * @param removeRow removes the row. If it fails, the way works, does not count, and can be removed again. `not_found` counts as removed, because another
+   * request may have removed the row.
    * @returns as {@link remove}
    */
   removeRow(account: Account, removed: CredentialRef, removeRow: () => Promise<unknown>): Promise<boolean>;
+  /** Completes {@link removeRow} after a crash: records that the row no longer exists. Call the method from a delivery that was enqueued first. */
+  rowIsRemoved(account: Account, removed: CredentialRef): Promise<void>;
   /** Adds a source of ways. */
   addSource(source: WaysSource): void;
 }
@@ -56,6 +60,7 @@ export function createWaysIn(context: DirectoryContext, parts: WaysInParts): Way
     of: ({ person, tenant, owner }) => waysOf(context, parts, owner ?? { person, tenant }),
     remove: (account, removed, write) => remove(context, parts, account, removed, write),
     removeRow: (account, removed, removeRow) => removeByName(context, parts, account, removed, removeRow),
+    rowIsRemoved: (account, removed) => writeLeaving(context, account, (leaving) => others(leaving, removed)),
     addSource(source) {
       parts.sources.push(source);
     },
@@ -160,22 +165,31 @@ async function removeByName(
   removed: CredentialRef,
   removeRow: () => Promise<unknown>,
 ): Promise<boolean> {
-  const { person, tenant } = account;
-  const rows = createPersonRows(context, tenant.id);
-  const write = (change: (leaving: readonly CredentialRef[]) => readonly CredentialRef[], check?: CheckCurrent<PersonWithUser>) =>
-    rows.updateByUser(person.user.id, (row) => {
-      check?.(row);
-      const before = row.user.leavingWays ?? [];
-      const after = change(before);
-      return isDeepStrictEqual(before, after) ? row : { ...row, user: withLeaving(row.user, after) };
-    });
   const isNamed = await remove(context, parts, account, removed, (check) =>
-    write((leaving) => [...others(leaving, removed), removed], check),
+    writeLeaving(context, account, (leaving) => [...others(leaving, removed), removed], check),
   );
   if (!isNamed) return false;
-  await removeRow();
-  await write((leaving) => others(leaving, removed));
+  try {
+    await removeRow();
+  } catch (error) {
+    if (!IdpError.is(error, 'not_found')) throw error;
+  }
+  await writeLeaving(context, account, (leaving) => others(leaving, removed));
   return true;
+}
+
+async function writeLeaving(
+  context: DirectoryContext,
+  { person, tenant }: Account,
+  change: (leaving: readonly CredentialRef[]) => readonly CredentialRef[],
+  check?: CheckCurrent<PersonWithUser>,
+): Promise<void> {
+  await createPersonRows(context, tenant.id).updateByUser(person.user.id, (row) => {
+    check?.(row);
+    const before = row.user.leavingWays ?? [];
+    const after = change(before);
+    return isDeepStrictEqual(before, after) ? row : { ...row, user: withLeaving(row.user, after) };
+  });
 }
 
 function withLeaving(user: User, leavingWays: readonly CredentialRef[]): User {
