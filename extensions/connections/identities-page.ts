@@ -13,7 +13,6 @@ import {
   type ExtensionRouter,
   type ExternalIdentity,
   formField,
-  IdpError,
   type InternalClients,
   identityWay,
   type OwnPage,
@@ -201,23 +200,18 @@ async function connect({ context, lookup, action }: Parts, ctx: Context, here: B
 }
 
 /**
- * Removes the identity, unless it is the last way to sign in, and ends every sign-in of the user. Then signs in this browser again, because its sign-in is
- * recent. A sign-in by the provider of the identity ends too, unless the user has another identity there.
+ * Removes the identity, unless it is the last way to sign in, and ends the other sign-ins of the user in the same write. A sign-in by the provider of the
+ * identity ends too, unless the user has another identity there.
  */
 async function remove(parts: Parts, ctx: Context, here: BrowserSignIn, identity: ExternalIdentity): Promise<void> {
-  const { directory, service } = parts.context;
-  const { oid, amr, idp, used, account: before } = here;
-  const { users } = directory.as(attributionOf(here)).forTenant(before.tenant.id);
-  const isRemoved = await directory.waysIn.remove(before, identityWay(identity), (check) => users.removeIdentity(oid, identity, check));
+  const { directory } = parts.context;
+  const { oid, session, authTime, idp, account } = here;
+  const { users } = directory.as(attributionOf(here)).forTenant(account.tenant.id);
+  const spared = { session, cause: `identity ${randomUUID()}`, signedInAt: new Date(authTime * 1000) };
+  const spares = (left: readonly ExternalIdentity[]) => (identity.idp !== idp || left.some((one) => one.idp === idp) ? spared : undefined);
+  const isRemoved = await directory.waysIn.remove(account, identityWay(identity), (check) =>
+    users.removeIdentity(oid, identity, { check, spares }),
+  );
   if (!isRemoved) return showList(parts, ctx, here, { text: 'connections.own.last', status: 409 });
-  const account = await directory.accounts.findByOid(oid);
-  if (!account) throw new IdpError('not_found');
-  const { userName, externalIdentities } = account.person.user;
-  const isOn = identity.idp !== idp || externalIdentities.some((one) => one.idp === idp);
-  const proof = await directory.credentials.proofOf(account);
-  await parts.ownPage.signIn(ctx, identitiesPath(service), undefined, {
-    prompt: 'login',
-    loginHint: userName,
-    ...(isOn && { signIn: { oid, amr, idp, ...(used !== undefined && { used }), proof } }),
-  });
+  redirectByGet(ctx, parts.action);
 }

@@ -8,7 +8,6 @@ import {
   type ExtensionContext,
   type ExtensionRouter,
   formField,
-  IdpError,
   type InternalClients,
   type OwnPage,
   type PostForm,
@@ -24,9 +23,8 @@ import { codesParts, Enrolment, type Outcome, type Setup } from './enrolment.js'
 import type { FactorSet } from './factor-rows.js';
 import { passkeyScript } from './passkeys/script.js';
 import type { Webauthn } from './passkeys/webauthn.js';
-import { type FactorRow, PASSKEY, signInName } from './records.js';
-import { signOutOf } from './sign-out.js';
-import type { UserFactors } from './user-factors.js';
+import { type FactorRow, signInName } from './records.js';
+import { NO_SESSION, type UserFactors } from './user-factors.js';
 
 export const pathOf = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/factors`;
 const ownPageOf = (context: ExtensionContext): OwnPage =>
@@ -154,24 +152,19 @@ export class FactorsPage {
   };
 
   /**
-   * Removes the factor, unless it is the last way to sign in, and ends every sign-in that may rest on it. The browser of the request signs in again by the
-   * proof that its user just gave.
+   * Removes the factor, unless it is the last way to sign in, and ends every sign-in that may rest on it. The sign-in of this browser continues, because its
+   * user has just proven the factor.
    */
   async #remove(ctx: Context, visit: Visit, id: string): Promise<void> {
-    const { directory } = this.#context;
-    const { oid, amr, idp } = visit.signedIn;
+    const { session, authTime, account } = visit.signedIn;
     const { owner, added } = visit.setup;
-    if (!(await this.#userFactors.removeOwn(owner, id, added.by)))
+    // The voucher of the factor is removed too, so a sign-in that rests on a factor with limits would count for more.
+    const isLimited = added.vouchedBy?.by === 'tenant';
+    const spared = isLimited ? NO_SESSION : { session, signedInAt: authTime * 1000 };
+    if (!(await this.#userFactors.removeOwn(owner, id, spared, added.by)))
       return this.#showList(ctx, visit, { text: 'factors.own.last', status: 409 });
-    await signOutOf(this.#context, owner, added.by);
-    const account = await directory.accounts.findByOid(oid);
-    if (!account) throw new IdpError('not_found');
-    const proof = await directory.credentials.proofOf(account);
-    const again = { prompt: 'login', loginHint: account.person.user.userName } as const;
-    // The sign-in may rest on the removed factor. The voucher of the factor is removed too, so a sign-in without a new proof would count for more.
-    if (added.vouchedBy?.by === 'tenant') return this.#ownPage.signIn(ctx, this.#path, undefined, again);
-    const method = idp === 'local' && amr.includes('pop') ? { method: PASSKEY } : {};
-    await this.#ownPage.signIn(ctx, this.#path, undefined, { ...again, signIn: { oid, amr, idp, ...method, proof } });
+    if (!isLimited) return redirectByGet(ctx, this.#urlOf());
+    await this.#ownPage.signIn(ctx, this.#path, undefined, { prompt: 'login', loginHint: account.person.user.userName });
   }
 
   async #showList(ctx: Context, visit: Visit, problem?: Problem): Promise<void> {

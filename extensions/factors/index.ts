@@ -7,7 +7,7 @@ import { offersPasskeys, Webauthn } from './passkeys/webauthn.js';
 import { factors as collection, passkeyChoices, pendingApps, provenSignIns, seenSignIns, spentChallenges } from './records.js';
 import { createSecondFactor } from './requirement.js';
 import { texts } from './texts/index.js';
-import { FIRST_FACTOR, UserFactors } from './user-factors.js';
+import { type FactorChange, FIRST_FACTOR, REMOVED_FACTOR, UserFactors } from './user-factors.js';
 
 /** The parts of one service. */
 const partsOf = perContext((context) => {
@@ -27,7 +27,8 @@ export function factors(): Extension {
     errorCodes: errors.codes,
     collections: [collection],
     deliveries: (context) => ({
-      [FIRST_FACTOR]: ({ data }) => partsOf(context).userFactors.endOthers(data as unknown as Parameters<UserFactors['endOthers']>[0]),
+      [FIRST_FACTOR]: ({ data }) => partsOf(context).userFactors.endAfterFirst(data as unknown as FactorChange),
+      [REMOVED_FACTOR]: ({ data }) => partsOf(context).userFactors.endAfterRemoval(data as unknown as FactorChange),
     }),
     health: (context) => partsOf(context).userFactors.problems(),
     artifacts: [pendingApps, provenSignIns, seenSignIns, spentChallenges, passkeyChoices],

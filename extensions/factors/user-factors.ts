@@ -41,19 +41,33 @@ export interface Addition {
 /** Returns the user whose credentials sign in to the account now. */
 const credentialOwner = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
 
-/** First factor of a user, whose other sign-ins are to be ended. A delivery carries this record, in case this node ends before the sign-ins are ended. */
-interface FirstFactorAdded {
+/** Session that does not end with a change of the factors. */
+interface SparedSession {
+  readonly session: string;
+  /** Time of the session's sign-in, if the grants of its earlier sign-ins end. Milliseconds since the epoch. */
+  readonly signedInAt?: number;
+}
+/** A name that no session has: all sign-ins end. */
+export const NO_SESSION: SparedSession = { session: '' };
+
+/**
+ * Change of a user's factors that ends the other sign-ins of the user. A delivery carries this record, in case this node ends before the sign-ins are
+ * ended.
+ */
+export interface FactorChange extends SparedSession {
   readonly oid: string;
   readonly factorId: string;
-  /** Session that does not end. */
-  readonly session: string;
-  /** Start of the addition, in milliseconds since the epoch. */
+  /** Start of the change, in milliseconds since the epoch. */
   readonly at: number;
 }
-/** Maximum milliseconds that adding a factor may take. */
+/** Maximum milliseconds that a change of the factors may take. */
 const PATIENCE_MS = 60_000;
-/** Kind of the delivery of {@link FirstFactorAdded}. */
+/** Kind of the delivery of a first factor. */
 export const FIRST_FACTOR = 'factors.first';
+/** Kind of the delivery of a factor that its user removes. */
+export const REMOVED_FACTOR = 'factors.removed';
+/** Returns the cause of the cut-off. The addition of the factor may have caused a cut-off too. */
+const removalOf = ({ factorId }: FactorChange): string => `removal of ${factorId}`;
 
 export class UserFactors {
   readonly recoveryCodes: RecoveryCodes;
@@ -147,26 +161,53 @@ export class UserFactors {
     // Replaces a factor that does not count, because otherwise the user could not set up a first factor that counts.
     for (const refused of (await this.load(owner)).refused)
       if (isFirst || refused.slot === row.slot) await this.#rows.remove(owner, refused, by);
-    const first: FirstFactorAdded | undefined = isFirst
-      ? { oid: idOf(owner), factorId: row.id, session: session ?? '', at: service.now() }
+    const first: FactorChange | undefined = isFirst
+      ? { ...NO_SESSION, ...present({ session }), oid: idOf(owner), factorId: row.id, at: service.now() }
       : undefined;
     const delivery = first && (await work.deliver(FIRST_FACTOR, { ...first }));
     await this.#rows.add(owner, { ...row, ...(isFirst && { first: idOf(owner) }), ...present({ addedIn }) }, vouchedBy, by);
     if (addedIn !== undefined) this.#signInsWithout.delete(`${idOf(owner)} ${addedIn}`);
-    if (first) await this.endOthers(first, by);
+    if (first) await this.endAfterFirst(first, by);
     delivery?.release();
   }
 
   /** Ends the other sign-ins after a first factor. A second call changes nothing. */
-  async endOthers({ oid, factorId, session, at }: FirstFactorAdded, by?: Attribution): Promise<void> {
-    const { directory, sessions, service } = this.#context;
-    const owner = await directory.accounts.findByOid(oid);
+  async endAfterFirst(change: FactorChange, by?: Attribution): Promise<void> {
+    const owner = await this.#context.directory.accounts.findByOid(change.oid);
     if (!owner) return;
-    if (!(await this.#rows.inTenantOf(owner).get(factorId))) {
-      if (service.now() - at < PATIENCE_MS && !(await this.load(owner)).isEnrolled) throw new Error('the factor is being added');
+    if (!(await this.#rows.inTenantOf(owner).get(change.factorId))) {
+      if (this.#mayContinue(change) && !(await this.load(owner)).isEnrolled) throw new Error('the factor is being added');
       return;
     }
-    await sessions.endOthers({ tid: owner.tenant.id, userId: oid }, { session, cause: factorId }, by, 'factor');
+    await this.#endOthers(owner, change, change.factorId, by);
+  }
+
+  /** Completes a removal of {@link removeOwn} whose node ended. A second call changes nothing. */
+  async endAfterRemoval(change: FactorChange, by?: Attribution): Promise<void> {
+    const { accounts, waysIn } = this.#context.directory;
+    const owner = await accounts.findByOid(change.oid);
+    if (!owner) return;
+    if (await this.#has(owner, change.factorId)) {
+      if (this.#mayContinue(change)) throw new Error('the factor is being removed');
+      return;
+    }
+    await waysIn.rowIsRemoved(owner, refOf(change.factorId));
+    await this.#endOthers(owner, change, removalOf(change), by);
+  }
+
+  #mayContinue({ at }: FactorChange): boolean {
+    return this.#context.service.now() - at < PATIENCE_MS;
+  }
+
+  async #endOthers({ tenant }: Account, change: FactorChange, cause: string, by?: Attribution): Promise<void> {
+    const { oid, session, signedInAt } = change;
+    const spared = { session, cause, ...(signedInAt !== undefined && { signedInAt: new Date(signedInAt) }) };
+    await this.#context.sessions.endOthers({ tid: tenant.id, userId: oid }, spared, by, 'factor');
+  }
+
+  async #has(owner: Account, id: string): Promise<boolean> {
+    const { all, refused, unreadable } = await this.load(owner);
+    return [...all, ...refused].some((row) => row.id === id) || unreadable.includes(id);
   }
 
   /** Uses a code of an authenticator app. Each code is valid once, also for concurrent attempts on several nodes. */
@@ -243,9 +284,19 @@ export class UserFactors {
     return (await this.load(account)).passkeys.map(({ id }) => refOf(id));
   }
 
-  /** Removes a factor as its user does, unless it is the user's last way to sign in. Then returns false. @throws IdpError `not_found`. */
-  removeOwn(owner: Account, id: string, by: Attribution): Promise<boolean> {
-    return this.#context.directory.waysIn.removeRow(owner, refOf(id), () => this.remove(owner, id, by));
+  /**
+   * Removes a factor as its user does, and ends every sign-in that may rest on it, except the spared session. Returns false, and changes nothing, if the
+   * factor is the user's last way to sign in. A delivery ends the sign-ins if this node ends too early.
+   */
+  async removeOwn(owner: Account, id: string, spared: SparedSession, by: Attribution): Promise<boolean> {
+    const { directory, work, service } = this.#context;
+    const change: FactorChange = { ...spared, oid: idOf(owner), factorId: id, at: service.now() };
+    const delivery = await work.deliver(REMOVED_FACTOR, { ...change });
+    const isRemoved = await directory.waysIn.removeRow(owner, refOf(id), () => this.remove(owner, id, by));
+    if (isRemoved) await this.#endOthers(owner, change, removalOf(change), by);
+    // A delivery that stays changes nothing.
+    await delivery.withdraw().catch(() => undefined);
+    return isRemoved;
   }
 
   /** Removes all factors of a user. */

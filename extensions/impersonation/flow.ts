@@ -179,7 +179,8 @@ export class Flow {
       amr: [...amr, 'imp'],
       idp,
       ...present({ method, mfaIn, heldTo }),
-      proof: await directory.credentials.proofOf(target),
+      // A cut-off of the target since the start of the impersonation refuses the sign-in.
+      proof: await directory.credentials.proofOf(target, row.startedAt),
       act: row.operator,
       impersonation: nameOf(row),
       endsAt: row.endsAt,

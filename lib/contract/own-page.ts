@@ -32,10 +32,12 @@ export interface OwnPage {
   /** Returns whether the sign-in is what the page needs. */
   mayChange(here: BrowserSignIn): Promise<boolean>;
   /**
-   * Sends the browser to a sign-in. With `here`, the sign-in must be a sign-in of that account that is what the page needs.
+   * Sends the browser to a sign-in. With `here`, the sign-in must be a sign-in of that account that is what the page needs. A page that ends the other
+   * sign-ins of its user spares the session of the browser (`sessions.endOthers`). The page cannot sign the browser in again, because a cut-off by somebody
+   * else has to end the session too.
    * @param next path that {@link OwnPage.returned} returns.
    */
-  signIn(ctx: Context, next: string, here?: BrowserSignIn, more?: Partial<Omit<SignInAsk, 'client' | 'state'>>): Promise<void>;
+  signIn(ctx: Context, next: string, here?: BrowserSignIn, more?: Partial<Omit<SignInAsk, 'client' | 'state' | 'signIn'>>): Promise<void>;
   /** Returns the path to continue at after the sign-in; undefined if the user did not sign in. Call this method at `<path>/return`. */
   returned(ctx: Context): Promise<string | undefined>;
   /**
@@ -88,7 +90,7 @@ export function createOwnPage(
   const application = { name: ownPagesName(service.issuer), returnTo: `${path}/return`, isPage: true };
   const isProven = async (here: BrowserSignIn): Promise<boolean> => needs !== 'credentialChange' || signIns.mayChange(here);
   /** Returns the request for a missing proof: a new sign-in if the credential no longer signs in to the account, else a second factor. */
-  const proofAskedOf = async (here: BrowserSignIn): Promise<Partial<SignInAsk>> => {
+  const proofAskedOf = async (here: BrowserSignIn): Promise<Pick<SignInAsk, 'acrValues' | 'prompt'>> => {
     if (await isProven(here)) return {};
     const { account, owner, oid } = here;
     return owner === (account.person.user.parentUserId ?? oid) ? { acrValues: `mfa tenant:${account.tenant.id}` } : { prompt: 'login' };

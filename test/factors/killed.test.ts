@@ -1,33 +1,37 @@
-/** Threat H3: a node is killed with `kill -9` after it stored a first factor, before it ended the other sign-ins of the user. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+/** Threat H3: a node is killed with `kill -9` after it stored a first factor, or removed a factor, before it ended the other sign-ins of the user. */
+import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
-import { Agent, authorizeUrl, createPkce, obtainTokens } from '../support/client/agent.js';
+import { Agent, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
 import { refresh } from '../support/client/steps.js';
 import { freePort } from '../support/service/free-port.js';
 import { codeOf, copied } from '../support/sign-in/factors.js';
 import { operatorSeed, permission } from '../support/sign-in/impersonating.js';
 import { type ImpersonationNode, optionsOfNodes, startImpersonationNode } from '../support/sign-in/impersonation-node.js';
+import { pkce } from '../support/sign-in/passwords.js';
 import { withDurable } from '../support/stores/durable.js';
 import { until } from '../support/time/until.js';
 
 withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
   const place = durable.place();
   let port: number;
+  let issuer: string;
   let other: IdentityProvider;
   let node: ImpersonationNode | undefined;
   beforeAll(async () => {
     port = await freePort();
+    issuer = `http://127.0.0.1:${port}`;
+  });
+  beforeEach(async () => {
     other = await createIdentityProvider({ ...optionsOfNodes({ port, permission }), ...durable.at(place), seed: operatorSeed });
     node = await startImpersonationNode({ place, port, permission });
   });
-  afterAll(async () => {
+  afterEach(async () => {
     await node?.kill();
     await other?.close();
   });
 
   test('MFA-OLDSSO: another node ends the sign-ins that were made without the factor, and the browser that added it goes on', async () => {
-    const issuer = `http://127.0.0.1:${port}`;
     const url = authorizeUrl(issuer, { prompt: 'none', code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
     const [here, elsewhere] = [new Agent(), new Agent()];
     const tokensOf = async (agent: Agent) => (await obtainTokens(issuer, { agent, scope: 'openid offline_access' })).tokens.refresh_token;
@@ -43,5 +47,31 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
     expect((await refresh(issuer, theirs)).status).toBe(400);
     expect(membersOf(await here.get(url))).toHaveProperty('code');
     expect((await refresh(issuer, own)).status).toBe(200);
+  });
+
+  test('another node ends the other sign-ins after a factor was removed, and the name of the removed way', async () => {
+    const user = { userName: 'otto@acme.test', password: 'otto' };
+    const url = authorizeUrl(issuer, { prompt: 'none', code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
+    const here = new Agent();
+    await obtainTokens(issuer, { agent: here, ...user });
+    const page = await here.follow(await here.get(`${issuer}/idp/factors/app`));
+    const [secret = ''] = copied(page);
+    await here.submit(page, { code: codeOf(secret) });
+    const elsewhere = new Agent();
+    const challenge = await signIn(elsewhere, authorizeUrl(issuer, pkce), user.userName, user.password);
+    await elsewhere.follow(await elsewhere.submit(challenge, { code: codeOf(secret, 1) }));
+    expect(membersOf(await elsewhere.get(url))).toHaveProperty('code');
+    const list = await here.get(`${issuer}/idp/factors`);
+    const id = /name="remove" value="([^"]+)"/.exec(list.body)?.[1] ?? '';
+    const question = await here.submit(list, { remove: id });
+    await node?.arm(1, 'factors.enrolled removed');
+    await expect(here.submit(question, { removed: id })).rejects.toThrow();
+    await node?.kill();
+
+    await other.listen(port, '127.0.0.1');
+    await until(async () => membersOf(await elsewhere.get(url)).error === 'login_required');
+    expect(membersOf(await here.get(url))).toHaveProperty('code');
+    const [account] = await other.directory.accounts.candidates(user.userName);
+    expect(account?.person.user.leavingWays).toBeUndefined();
   });
 });

@@ -43,7 +43,7 @@ function racesOver(stores: () => Parameters<typeof startInstances>[1]): void {
     const way = { kind: 'identity', id: JSON.stringify([identity.idp, identity.subject]) };
     return () =>
       idp.directory.waysIn.remove(account, way, (check) =>
-        idp.directory.forTenant(account.tenant.id).users.removeIdentity(oid, identity, check),
+        idp.directory.forTenant(account.tenant.id).users.removeIdentity(oid, identity, { check }),
       );
   };
 

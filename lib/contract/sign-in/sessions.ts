@@ -1,5 +1,5 @@
 /** Sessions of users, for administrators. */
-import type { ParentRef } from '../../directory/index.js';
+import type { ParentRef, Spared } from '../../directory/index.js';
 import type { Attribution, SignOutReason } from '../../events.js';
 
 /** A session: one browser in which a user is signed in, or a sign-in without a browser. */
@@ -59,15 +59,10 @@ export interface Sessions {
   /**
    * Signs the user out everywhere, except in one session and its grants. Sign-ins to linked accounts by the same credential end too. A second call with the
    * same cause changes nothing.
-   * @param spared the session that continues, as {@link UserSession.id}, and a name of the cause
+   * A cut-off by somebody else, before this call or after it, ends the session too.
    * @param reason as in {@link endAll}
    */
-  endOthers(
-    user: UserRef,
-    spared: { readonly session: string; readonly cause: string },
-    by?: Attribution,
-    reason?: SignOutReason,
-  ): Promise<void>;
+  endOthers(user: UserRef, spared: Spared, by?: Attribution, reason?: SignOutReason): Promise<void>;
   /** Returns the clients that the user is signed in to, in the order of their first sign-ins. */
   clients(user: UserRef): Promise<readonly SignedInClient[]>;
   /**

@@ -68,7 +68,8 @@ export interface Credentials {
   checkPassword(candidates: readonly Account[], password: string, attempt?: PasswordAttempt): Promise<readonly Account[]>;
   /**
    * Returns the proof for an account. Pass the account as it was read before the check of the credential.
-   * @param at time of the proof, by the time that all nodes share. @default now
+   * @param at time of the proof, by the time that all nodes share. Pass the time of the check if the user waited or something was written since, because a
+   * cut-off of that time must count. @default now
    */
   proofOf(account: Account, at?: Date): Promise<Proof>;
   /**

@@ -82,7 +82,8 @@ export function createAcceptance({ context, tenants, credentials, invitationDeli
     async accept(ref, password, from = [], by = undefined) {
       const startedAt = now();
       const opened = await open(ref);
-      if (opened?.state === 'accepted') return acceptedBefore({ credentials, invitationDeliveries }, opened, { password, from, by });
+      if (opened?.state === 'accepted')
+        return acceptedBefore({ credentials, invitationDeliveries }, opened, { password, from, by, at: new Date(startedAt) });
       const { takes, person, tenant, invitation } = pending(opened);
       if (takes === 'link' || (takes === 'password') !== (password !== undefined)) throw new IdpError('invitation_over');
       const passwordHash = password === undefined ? undefined : await credentials.hashFor(person.user, password, from);
@@ -105,7 +106,7 @@ export function createAcceptance({ context, tenants, credentials, invitationDeli
       release();
       const account: Account = { person: accepted, tenant };
       const isOwn = credentialId !== undefined && credentialOwner(accepted.user) === accepted.user.id;
-      return { person: accepted, ...(isOwn && { proof: await credentials.proofOf(account) }) };
+      return { person: accepted, ...(isOwn && { proof: await credentials.proofOf(account, accepted.user.accepted?.at) }) };
     },
 
     async acceptLinked(ref, parent, judge, ofSignIn) {
@@ -151,14 +152,19 @@ export function createAcceptance({ context, tenants, credentials, invitationDeli
 async function acceptedBefore(
   { credentials, invitationDeliveries }: Pick<Parts, 'credentials' | 'invitationDeliveries'>,
   { ref, person, tenant }: OpenedInvitation,
-  { password, from, by }: { readonly password: string | undefined; readonly from: readonly string[]; readonly by: string | undefined },
+  {
+    password,
+    from,
+    by,
+    at,
+  }: { readonly password: string | undefined; readonly from: readonly string[]; readonly by: string | undefined; readonly at: Date },
 ): Promise<AcceptedAccount> {
   if (by === undefined || person.user.accepted?.by !== by) throw new IdpError('invitation_over');
   await invitationDeliveries.updateRow(ref.id);
   if (password === undefined) return { person };
   const account: Account = { person, tenant };
   if ((await credentials.checkPassword([account], password, { from })).length === 0) throw new IdpError('invitation_over');
-  return { person, proof: await credentials.proofOf(account) };
+  return { person, proof: await credentials.proofOf(account, at) };
 }
 
 function pending<Opened extends OpenedInvitation>(opened: Opened | undefined): Opened {

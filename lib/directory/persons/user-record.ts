@@ -63,20 +63,27 @@ export type JudgeChild = (child: PersonWithUser) => Promise<void>;
 
 export const hasUser = (person: Person | undefined): person is PersonWithUser => person?.user !== undefined;
 
-/**
- * Returns the members of a user whose sign-ins are cut off, except the sign-in of one session and its grants.
- * @param spared the session's name, and a name of the cause of the cut-off
- */
+/** The session that a cut-off spares. */
+export interface Spared {
+  /** The session's name, as `sessions.list` has it. */
+  readonly session: string;
+  /** Name of the cause of the cut-off. */
+  readonly cause: string;
+  /** Time of the session's last sign-in, if grants of the session's earlier sign-ins end. @default all grants of the session continue */
+  readonly signedInAt?: Date;
+}
+
+/** Returns the members of a user whose sign-ins are cut off, except the sign-in of one session and its grants. */
 export function sparing(
   { spared: last, notBefore: before }: User,
-  { session, cause }: { readonly session: string; readonly cause: string },
+  { session, cause, signedInAt }: Spared,
   nextNotBefore: NextNotBefore,
 ): Required<Pick<User, 'notBefore' | 'spared'>> {
   const notBefore = nextNotBefore({ ...(before && { notBefore: before }) });
   // If the former cut-off spared the same session, the session need not be newer than that cut-off.
   const isOn = last?.session === session && last.notBefore.getTime() === before?.getTime();
-  const since = isOn ? last.before : before;
-  return { notBefore, spared: { session, cause, notBefore, ...(since && { before: since }) } };
+  const bounds = [isOn ? last.before : before, signedInAt].flatMap((at) => at?.getTime() ?? []);
+  return { notBefore, spared: { session, cause, notBefore, ...(bounds.length > 0 && { before: new Date(Math.max(...bounds)) }) } };
 }
 
 /**

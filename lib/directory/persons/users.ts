@@ -19,6 +19,7 @@ import {
   hasUser,
   type JudgeChild,
   newUser,
+  type Spared,
   sparing,
   type UserFields,
   type UserInput,
@@ -57,7 +58,7 @@ export interface Users {
    */
   acknowledgeIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
   /** Removes an identity and ends every sign-in of the user. An update that leaves out an identity does the same. @throws IdpError `not_found`. */
-  removeIdentity(userId: string, identity: ExternalIdentity, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
+  removeIdentity(userId: string, identity: ExternalIdentity, removal?: IdentityRemoval): Promise<PersonWithUser>;
   /** Replaces the user's groups. @throws IdpError `not_found`, `group_unknown`, `group_refs_mixed`; nothing is written then. */
   setGroups(userId: string, refs: GroupRefs, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /** Adds the user to these groups, in addition to the user's other groups. @throws as {@link setGroups}. */
@@ -74,14 +75,9 @@ export interface Users {
   signOutEverywhere(userId: string, reason?: SignOutReason): Promise<PersonWithUser>;
   /**
    * Ends every sign-in before this moment, except the sign-in of one session and its grants. A second call with the same cause changes
-   * nothing.
-   * @param spared the session's name, as `sessions.list` has it. @throws IdpError `not_found`.
+   * nothing. @throws IdpError `not_found`.
    */
-  signOutOthers(
-    userId: string,
-    spared: { readonly session: string; readonly cause: string },
-    reason?: SignOutReason,
-  ): Promise<PersonWithUser>;
+  signOutOthers(userId: string, spared: Spared, reason?: SignOutReason): Promise<PersonWithUser>;
   /**
    * Removes the user with its sign-ins, password, consents, external identities, group memberships, invitations and account links. The
    * person stays.
@@ -89,6 +85,12 @@ export interface Users {
    * @throws IdpError `not_found`.
    */
   remove(userId: string, judge?: JudgeChild): Promise<Person>;
+}
+
+export interface IdentityRemoval {
+  readonly check?: CheckCurrent<PersonWithUser>;
+  /** Returns the session that continues, by the identities that are left; undefined for none. The function may be called again. @default none */
+  readonly spares?: (left: readonly ExternalIdentity[]) => Spared | undefined;
 }
 
 interface Parts {
@@ -100,13 +102,10 @@ interface Parts {
  * Makes the change, and ends every sign-in of the user if the change removes an identity. The user keeps no sign-in that rests on a former
  * identity.
  */
-function withoutSignIns(
-  { externalIdentityKeys: before, notBefore }: User,
-  changes: Partial<User>,
-  nextNotBefore: NextNotBefore,
-): Partial<User> {
+function withoutSignIns(user: User, changes: Partial<User>, nextNotBefore: NextNotBefore, spared?: Spared): Partial<User> {
   const isKept = (key: string): boolean => changes.externalIdentityKeys?.includes(key) ?? true;
-  return before.every(isKept) ? changes : { ...changes, notBefore: nextNotBefore({ ...(notBefore && { notBefore }) }) };
+  if (user.externalIdentityKeys.every(isKept)) return changes;
+  return { ...changes, ...(spared ? sparing(user, spared, nextNotBefore) : { notBefore: nextNotBefore(user) }) };
 }
 
 /** The users of one tenant. */
@@ -129,7 +128,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
     update: (userId, patch, check) => update(scope, userId, patch, check),
     addIdentity: (userId, identity) => addIdentity(scope, userId, identity),
     acknowledgeIdentity: (userId, identity) => acknowledgeIdentity(scope, userId, identity),
-    removeIdentity: (userId, identity, check) => removeIdentity(scope, userId, identity, check),
+    removeIdentity: (userId, identity, removal) => removeIdentity(scope, userId, identity, removal),
     setGroups: (userId, refs, check) => regroup(scope, userId, refs, (_, given) => given, check),
     addGroups: (userId, refs, check) => regroup(scope, userId, refs, (current, given) => [...new Set([...current, ...given])], check),
     removeGroups: (userId, refs, check) =>
@@ -275,7 +274,7 @@ const removeIdentity = (
   scope: Scope,
   userId: string,
   identity: ExternalIdentity,
-  check: CheckCurrent<PersonWithUser> | undefined,
+  { check, spares }: IdentityRemoval = {},
 ): Promise<PersonWithUser> =>
   scope.context.withCutoff({ oid: userId }, (nextNotBefore) =>
     change(
@@ -288,7 +287,7 @@ const removeIdentity = (
         const others = user.externalIdentities.filter((one) => externalIdentityKey(one) !== key);
         return others.length === user.externalIdentities.length
           ? {}
-          : withoutSignIns(user, changedUser({ externalIdentities: others }), nextNotBefore);
+          : withoutSignIns(user, changedUser({ externalIdentities: others }), nextNotBefore, spares?.(others));
       },
       (next, before) => identityEvents(scope, before, next),
     ),
@@ -361,7 +360,7 @@ const signOutEverywhere = (
 const signOutOthers = (
   { context: { now, withCutoff }, rows, tid }: Scope,
   userId: string,
-  spared: { readonly session: string; readonly cause: string },
+  spared: Spared,
   reason?: SignOutReason,
 ): Promise<PersonWithUser> =>
   withCutoff({ oid: userId }, (nextNotBefore) =>

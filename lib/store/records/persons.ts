@@ -43,7 +43,7 @@ const sparedSession = Type.Object({
   session: Type.String(),
   /** Instant of the cut-off. A later cut-off ends this session too. */
   notBefore: Type.Date(),
-  /** Instant of the previous cut-off. The session must be newer than the previous cut-off. */
+  /** Instant before which the sign-ins of the session ended too: of the previous cut-off, or of the session's last sign-in. */
   before: Type.Optional(Type.Date()),
   /** Id of the cause of the cut-off, so that a second call for the same cause changes nothing. */
   cause: Type.String(),

@@ -26,7 +26,7 @@ export const optionsOfNodes = ({ port, permission }: Pick<Settings, 'port' | 'pe
 });
 
 export interface ImpersonationNode {
-  /** Kills the node after this many writes: of impersonations and of sign-ins, or new rows of one collection alone. */
+  /** Kills the node after this many writes: of impersonations and of sign-ins, or new rows of one collection alone, or removed rows: `<collection> removed`. */
   arm(writes: number, collection?: string): Promise<void>;
   kill(): Promise<void>;
 }
@@ -55,14 +55,23 @@ export async function startImpersonationNode(settings: Settings): Promise<Impers
 let left = Number.POSITIVE_INFINITY;
 let only: string | undefined;
 function written<T>(value: T, name = ''): T {
-  left -= (only ?? name) === name ? 1 : 0;
+  left -= (only ?? name.replace(/ removed$/, '')) === name ? 1 : 0;
   if (left === 0) process.kill(process.pid, 'SIGKILL');
   return value;
 }
 
 const deadly = (store: DirectoryStore): DirectoryStore =>
   withCollections(store, (rows, name) =>
-    ['impersonation.records', 'factors.enrolled'].includes(name) ? { insert: async (row) => written(await rows.insert(row), name) } : {},
+    ['impersonation.records', 'factors.enrolled'].includes(name)
+      ? {
+          insert: async (row) => written(await rows.insert(row), name),
+          // The remainder of a removed row belongs to no tenant.
+          async update(id, change) {
+            const row = await rows.update(id, change);
+            return row && (row as { tid?: string }).tid === '' ? written(row, `${name} removed`) : row;
+          },
+        }
+      : {},
   );
 
 const deadlyArtifacts = (store: ArtifactStore): ArtifactStore => ({
