@@ -50,7 +50,7 @@ export {
   RECENT_SIGN_IN_SECONDS,
 } from './contract/own-page.js';
 export { type AccountGroup, type AccountSection, accountGroups } from './contract/pages/account-section.js';
-export type { Letter, LetterPart, Look, Mail, WriteLetter } from './contract/pages/letter.js';
+export type { Letter, LetterLimit, LetterPart, Look, Mail, WriteLetter } from './contract/pages/letter.js';
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
 export type { ProtocolPage, ShowPage } from './contract/pages/protocol-page.js';
 export type { ScopeWords } from './contract/pages/scope-words.js';

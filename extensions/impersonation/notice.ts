@@ -83,6 +83,7 @@ function noticeLetter({ startedAt, endsAt }: DueNotice, { address, account: { pe
   return {
     to: address,
     kind: 'impersonation',
+    rateLimit: 'account',
     tid: tenant.id,
     person,
     subject: textOf('subject'),

@@ -17,6 +17,7 @@ export async function invitationLetter(
   return {
     to: person.email ?? '',
     kind: 'invitation',
+    rateLimit: 'anybody',
     tid,
     person,
     ...present({ clientId, locale: invitation.locale }),

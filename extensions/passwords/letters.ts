@@ -8,6 +8,7 @@ import {
   greetedName,
   type InLanguage,
   type Letter,
+  type LetterLimit,
   type LetterPart,
   type Person,
   present,
@@ -20,6 +21,7 @@ type Values = Readonly<Record<string, string | InLanguage>>;
 interface About {
   readonly to: string;
   readonly kind: string;
+  readonly rateLimit: LetterLimit;
   readonly tenant: { readonly id: string; readonly name: string; readonly locale?: string };
   /** The person that the mail is for. */
   readonly person?: Pick<Person, 'locale'>;
@@ -35,11 +37,12 @@ function letter(
   parts: (values: Values) => readonly LetterPart[],
   greeting: Text = 'passwords.mail.greeting',
 ): Letter {
-  const { to, kind, tenant, person, clientId, locale } = about;
+  const { to, kind, rateLimit, tenant, person, clientId, locale } = about;
   const values = { tenant: tenant.name, time: time ? utcTime(time) : '' };
   return {
     to,
     kind,
+    rateLimit,
     tid: tenant.id,
     ...present({ person, clientId, locale }),
     subject: { key: `passwords.mail.${name}.subject`, values },
@@ -51,7 +54,7 @@ const said = (key: string, values: Values): Text => ({ key: `passwords.mail.${ke
 
 /** Returns the mail with a reset link. */
 export const resetLetter = (due: DueLink, locale: string | undefined): Letter =>
-  letter({ ...due, kind: 'password-reset', locale }, 'reset', due.expiresAt, (values) => [
+  letter({ ...due, kind: 'password-reset', rateLimit: 'anybody', locale }, 'reset', due.expiresAt, (values) => [
     { part: 'text', text: said('reset.text', values) },
     ...resetParts(due, values),
   ]);
@@ -61,7 +64,13 @@ export function sentResetLetter(due: DueLink, locale: string | undefined): Lette
   const { person } = due;
   const whose = { name: greetedName(person), userName: person.user.userName, tenant: due.tenant.name };
   const parts = (values: Values): readonly LetterPart[] => [{ part: 'text', text: said('sent.text', whose) }, ...resetParts(due, values)];
-  return letter({ ...due, kind: 'password-reset', locale }, 'reset', due.expiresAt, parts, said('sent.greeting', whose));
+  return letter(
+    { ...due, kind: 'password-reset', rateLimit: 'account', locale },
+    'reset',
+    due.expiresAt,
+    parts,
+    said('sent.greeting', whose),
+  );
 }
 
 const resetParts = (due: DueLink, values: Values): readonly LetterPart[] => [
@@ -72,7 +81,7 @@ const resetParts = (due: DueLink, values: Values): readonly LetterPart[] => [
 
 /** Returns the mail with the link that proves an address. */
 export const proofLetter = (due: DueLink, locale?: string): Letter =>
-  letter({ ...due, kind: 'email-proof', locale }, 'proof', due.expiresAt, (values) => [
+  letter({ ...due, kind: 'email-proof', rateLimit: 'anybody', locale }, 'proof', due.expiresAt, (values) => [
     { part: 'text', text: said('proof.text', values) },
     { part: 'button', text: 'passwords.mail.proof.button', href: due.url },
     { part: 'note', text: said('until', values) },
@@ -84,7 +93,7 @@ export const proofLetter = (due: DueLink, locale?: string): Letter =>
  * attacker may have chosen the language of the page.
  */
 export const stopLetter = (due: DueLink, stop: Pick<DueLink, 'to' | 'url'>): Letter =>
-  letter({ ...due, to: stop.to, kind: 'email-change' }, 'stop', due.expiresAt, (values) => [
+  letter({ ...due, to: stop.to, kind: 'email-change', rateLimit: 'account' }, 'stop', due.expiresAt, (values) => [
     { part: 'text', text: said('stop.text', values) },
     { part: 'button', text: 'passwords.mail.stop.button', href: stop.url },
     { part: 'note', text: said('until', values) },
@@ -93,7 +102,7 @@ export const stopLetter = (due: DueLink, stop: Pick<DueLink, 'to' | 'url'>): Let
 
 /** Returns the mail to a requested address that another account has. @param holder person of that account */
 export const takenLetter = (due: DueLink, holder: Pick<Person, 'locale'>, locale?: string): Letter =>
-  letter({ ...due, person: holder, kind: 'email-taken', locale }, 'taken', undefined, (values) => [
+  letter({ ...due, person: holder, kind: 'email-taken', rateLimit: 'anybody', locale }, 'taken', undefined, (values) => [
     { part: 'text', text: said('taken.text', values) },
     { part: 'note', text: 'passwords.mail.ignore' },
   ]);
@@ -112,7 +121,7 @@ export interface NotedChange {
   readonly client?: string;
   /** @default 'notYou' */
   readonly note?: 'notYou' | 'seen' | 'ended';
-  /** As in `Letter`. */
+  /** Whether the mail counts for the rate limit `frequent` of a letter. @default the rate limit `account` */
   readonly isFrequent?: true;
 }
 
@@ -120,13 +129,11 @@ export interface NotedChange {
 export const noticeLetter = (
   { name, time, to, parts = { inLanguage: () => '' }, text = 'text', client, note = 'notYou', isFrequent }: NotedChange,
   { person, tenant }: Pick<Account, 'person' | 'tenant'>,
-): Letter => ({
-  ...letter({ to, kind: 'account-changed', tenant, person }, name, time, (values) => [
+): Letter =>
+  letter({ to, kind: 'account-changed', rateLimit: isFrequent ? 'frequent' : 'account', tenant, person }, name, time, (values) => [
     { part: 'text', text: said(`${name}.${text}`, { ...values, parts, ...present({ client }) }) },
     { part: 'note', text: said(note, values) },
-  ]),
-  ...present({ isFrequent }),
-});
+  ]);
 
 interface NewBrowser {
   readonly time: Date;
@@ -138,14 +145,9 @@ interface NewBrowser {
 }
 
 /** Returns the mail that notifies a user of a sign-in from a browser that the account does not know. */
-export const newBrowserLetter = (
-  { time, to, browser, href }: NewBrowser,
-  { person, tenant }: Pick<Account, 'person' | 'tenant'>,
-): Letter => ({
-  ...letter({ to, kind: 'new-browser', tenant, person }, 'newBrowser', time, (values) => [
+export const newBrowserLetter = ({ time, to, browser, href }: NewBrowser, { person, tenant }: Pick<Account, 'person' | 'tenant'>): Letter =>
+  letter({ to, kind: 'new-browser', rateLimit: 'frequent', tenant, person }, 'newBrowser', time, (values) => [
     { part: 'text', text: said(browser === '' ? 'newBrowser.unnamed' : 'newBrowser.text', { ...values, browser }) },
     { part: 'button', text: 'passwords.mail.newBrowser.button', href },
     { part: 'note', text: said('newBrowser.note', values) },
-  ]),
-  isFrequent: true,
-});
+  ]);

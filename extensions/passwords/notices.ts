@@ -24,7 +24,7 @@ interface Notice {
   readonly note?: 'seen' | 'ended';
   /** Whether the mail names the client of the event. */
   readonly namesClient?: true;
-  /** As in `Letter`. */
+  /** Whether the mail counts for the rate limit `frequent` of a letter. @default the rate limit `account` */
   readonly isFrequent?: true;
   /** Ids of the users who are notified. @default the user of the event */
   readonly usersOf?: (data: EventData) => readonly string[];

@@ -1,7 +1,7 @@
 /** The host's mail for extensions, with its rate limit, its time-out and its look. */
 import type { ExtensionPages } from '../contract/context/pages.js';
 import type { Limit } from '../contract/limit.js';
-import type { Mail, WriteLetter } from '../contract/pages/letter.js';
+import type { LetterLimit, Mail, WriteLetter } from '../contract/pages/letter.js';
 import type { Logger } from '../logger.js';
 import type { MailOptions } from '../options/options.js';
 import { comparedAddress } from '../text/compared.js';
@@ -12,27 +12,25 @@ import { withTimeLimit } from '../times/time-limit.js';
 const TIMEOUT_MS = 30_000;
 
 interface MailParts extends Pick<ExtensionPages, 'brandingOf'> {
-  /** Rate limit of mails to one address. */
-  readonly limit: Limit;
-  readonly most: number;
+  readonly limits: Readonly<Record<LetterLimit, Limit>>;
   readonly options: MailOptions;
   readonly write: WriteLetter;
   readonly logger: Logger;
 }
 
-export function createMail({ options, write, limit, most, brandingOf, logger }: MailParts): Mail {
+export function createMail({ options, write, limits, brandingOf, logger }: MailParts): Mail {
   return {
     async send(letter) {
-      const { to, kind, tid, clientId, isFrequent } = letter;
+      const { to, kind, tid, clientId, rateLimit } = letter;
       // A stored address may be older than the rule. If this check were missing, the delivery would be retried in vain.
       if (!isEmailAddress(to))
         return logger.warn({ kind, tid }, 'the service did not send a mail, because the record has no valid e-mail address');
       const address = comparedAddress(to);
-      const counted = await limit.attempt(isFrequent ? `frequent ${address}` : address);
+      const counted = await limits[rateLimit].attempt(address, ...(rateLimit === 'account' ? [tid] : []));
       if (counted.isOver) {
         await counted.giveBack();
-        if (isFrequent) return;
-        throw new Error(`the address got ${most} mails in the last hour`);
+        if (rateLimit === 'frequent') return;
+        throw new Error('the address got too many mails in the last hour');
       }
       try {
         const message = write(letter, await brandingOf(tid, clientId));

@@ -98,6 +98,7 @@ function letterOf(context: ExtensionContext, { request, account, client }: Waiti
   return {
     to,
     kind: 'ciba',
+    rateLimit: 'anybody',
     tid: tenant.id,
     clientId: client.id,
     person,

@@ -75,6 +75,7 @@ function createSend(context: ExtensionContext, mail: Mail): DeliveryHandler {
     const letter: Letter = {
       to: email,
       kind: isTaken ? 'account-exists' : 'registration',
+      rateLimit: 'anybody',
       tid,
       clientId,
       ...present({ person: holder, locale: wanted }),

@@ -36,6 +36,14 @@ export type LetterPart<Words = Text> =
   /** A link to an absolute URL. */
   | { readonly part: 'button'; readonly text: Words; readonly href: string };
 
+/**
+ * Rate limit of a letter, by who can cause it. Each limit has its own count, so that nobody can use up the mails that tell users of changes.
+ * - `account`: only the user, an administrator of the tenant, or the service, such as a notice of a change. Counted by address and tenant.
+ * - `anybody`: also a person who only knows the address, or an administrator of another tenant, such as a reset link or an invitation.
+ * - `frequent`: the user, many times in an hour. A letter above the limit is not sent. A letter above another limit is rejected, so that it is retried.
+ */
+export type LetterLimit = 'account' | 'anybody' | 'frequent';
+
 export interface Letter {
   readonly to: string;
   /** Kind of the letter, for the host: `invitation` … */
@@ -49,11 +57,7 @@ export interface Letter {
   readonly person?: Pick<Person, 'locale'>;
   /** A language tag, for a person without a language. @default the tenant's, then the first of the option `locales` */
   readonly locale?: string;
-  /**
-   * Whether somebody can cause many letters of this kind in an hour. These letters have a rate limit of their own, so that they cannot use up the mails that
-   * an address gets. A letter above the limit is not sent.
-   */
-  readonly isFrequent?: true;
+  readonly rateLimit: LetterLimit;
   readonly subject: Text;
   readonly parts: readonly LetterPart[];
 }
@@ -64,7 +68,7 @@ export type WriteLetter = (letter: Letter, look: Look) => MailMessage;
 export interface Mail {
   /**
    * Gives a letter to the host's mail. Call it in a handler of `deliveries`, which retries a letter that it rejects.
-   * @throws Error if the host does not take the mail within 30 seconds, or if the address got five mails in the last hour.
+   * @throws Error if the host does not take the mail within 30 seconds, or if the address got five mails of the same {@link LetterLimit} in the last hour.
    */
   send(letter: Letter): Promise<void>;
 }

@@ -30,8 +30,7 @@ export function openExtensions(
   const brandingOf = createBrandingOf(directory);
   const work = createExtensionWork({ extensions, directory, artifacts, sealer, node, logger });
   const mailParts = {
-    limit: limits.limit('mailsToAddress'),
-    most: limits.rules.mailsToAddress.of,
+    limits: { account: limits.limit('accountMails'), anybody: limits.limit('anybodysMails'), frequent: limits.limit('frequentMails') },
     write: additions.writeLetter,
     brandingOf,
     logger,
