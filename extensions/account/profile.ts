@@ -15,6 +15,7 @@ import {
   IdpError,
   type InLanguage,
   isName,
+  type Limit,
   type OwnAttribute,
   type OwnChanges,
   type OwnPage,
@@ -187,9 +188,12 @@ class ProfilePage {
   readonly #context: ExtensionContext;
   readonly #page: OwnPage;
   readonly #path: string;
+  /** Each change queues a notice and an event. */
+  readonly #changes: Limit;
 
   constructor(context: ExtensionContext) {
     this.#context = context;
+    this.#changes = context.limits.limit('profileChanges');
     this.#page = pageOf(context);
     this.#path = pathOf(context);
   }
@@ -240,10 +244,18 @@ class ProfilePage {
     const { directory, http } = this.#context;
     const { persons } = directory.as(attributionOf(here, http.requestId(ctx))).forTenant(here.account.tenant.id);
     try {
-      const saved = await persons.updateOwn(person.id, changesOf(typed, visit), (current) => {
-        if (seenOf(current, fields) !== seen) throw changedMeanwhile;
-      });
-      await this.#saved(ctx, here, saved);
+      const changes = changesOf(typed, visit);
+      const counted = Object.keys(changes).length > 0 ? await this.#changes.attempt(here.oid) : undefined;
+      if (counted?.isOver) {
+        ctx.set('Retry-After', String(counted.seconds));
+        const problem = { key: 'account.profile.often', values: { minutes: String(counted.minutes) } };
+        return await this.#show(ctx, visit, { typed, status: 429, problem });
+      }
+      const save = () =>
+        persons.updateOwn(person.id, changes, (current) => {
+          if (seenOf(current, fields) !== seen) throw changedMeanwhile;
+        });
+      await this.#saved(ctx, here, await (counted ? counted.run(save) : save()));
     } catch (error) {
       const refused = refusedAttribute(error, visit);
       if (refused) return this.#show(ctx, visit, { typed, status: 400, ...refused });

@@ -41,6 +41,8 @@ export const attemptLimits = {
   secretsOfClient: { counts: 'wrong secrets or assertions of one client or API resource from one address', of: 20, in: MINUTE },
   signaturesOfProvider: { counts: 'wrong signatures in forms of one SAML service provider from one address', of: 20, in: MINUTE },
   signaturesFromAddress: { counts: 'wrong signatures in forms of SAML service providers from one address', of: 100, in: MINUTE },
+  ownForms: { counts: 'forms of one session on pages of one extension for users’ own accounts', of: 100, in: HOUR },
+  profileChanges: { counts: 'changes of the profile of one account by its user', of: 20, in: HOUR },
   downloadsOfAccount: { counts: 'downloads of the data of one account', of: 5, in: HOUR },
   adminRequests: { counts: 'requests of one client to the admin API', of: 'adminRequestsPerMinute', in: MINUTE },
   authenticationRequests: { counts: 'authentication requests (CIBA) of one client', of: 'authenticationRequestsPerMinute', in: MINUTE },

@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import type { Person } from '../store/records/records.js';
 import { ownPagesName } from '../text/own-pages-name.js';
 import type { ExtensionContext } from './extension-context.js';
+import type { Text } from './pages/view.js';
 import type { BrowserSignIn } from './sign-in/logout-participant.js';
 import type { InternalClients, SignInAsk } from './sign-in/sign-in-request.js';
 
@@ -22,7 +23,8 @@ export interface OwnPage {
   /** The internal client that users sign in to, for `clients` of the extension. Pages call the internal client “your account”. */
   readonly clients: InternalClients;
   /**
-   * Returns the sign-in of the user. Undefined if another page was shown: a sign-in, or the page for impersonators, who cannot do this.
+   * Returns the sign-in of the user. Undefined if another page was shown: a sign-in, the page for impersonators, who cannot do this, or the page for a session
+   * that posted too many forms.
    * @param next path to return to after a sign-in.
    * @param changes whether the sign-in has to pass {@link OwnPage.mayChange}. `false` for a route that only shows something. @default true
    */
@@ -82,7 +84,14 @@ export interface OwnPageState {
  * ```
  */
 export function createOwnPage(
-  { service, http, signIn: signIns, impersonation }: Pick<ExtensionContext, 'service' | 'http' | 'signIn' | 'impersonation'>,
+  {
+    service,
+    http,
+    signIn: signIns,
+    impersonation,
+    limits,
+    pages,
+  }: Pick<ExtensionContext, 'service' | 'http' | 'signIn' | 'impersonation' | 'limits' | 'pages'>,
   id: string,
   path: string,
   needs: OwnPageNeeds = 'signIn',
@@ -105,13 +114,25 @@ export function createOwnPage(
       ...more,
     });
   const noticeSubject = (notice: string, { oid }: Pick<BrowserSignIn, 'oid'>): string => `${id} notice ${notice} ${oid}`;
+  const forms = limits.limit('ownForms');
+  /** Counts a form, because a form may queue events, deliveries and mails. Returns whether the page about too many forms was shown. */
+  const isRefused = async (ctx: Context, { oid, session, account: { tenant } }: BrowserSignIn): Promise<boolean> => {
+    if (ctx.method !== 'POST') return false;
+    // By session, so that an attacker with another session of the user cannot keep the user from these pages.
+    const counted = await forms.attempt(oid, session);
+    if (!counted.isOver) return false;
+    ctx.set('Retry-After', String(counted.seconds));
+    const text: Text = { key: 'sign-in.often.text', values: { minutes: String(counted.minutes) } };
+    await pages.view(ctx, { tenant, title: 'sign-in.often.title', status: 429, parts: [{ part: 'text', text }] });
+    return true;
+  };
   return {
     clients: { find: (wanted) => (wanted === id ? application : undefined) },
     async present(ctx, next, mustChange = true) {
       const here = await signIns.current(ctx, id);
       if (here && !here.act && (!mustChange || (await this.mayChange(here)))) {
         (ctx.state as OwnPageState).ownPageOf = here.account.person;
-        return here;
+        return (await isRefused(ctx, here)) ? undefined : here;
       }
       await impersonation.inPerson(ctx, () => signIn(ctx, next, here));
       return undefined;

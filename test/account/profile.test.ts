@@ -83,6 +83,28 @@ describe('the form', () => {
     for (const value of ['Ærlig', 'Sørensen', 'Given', '1000']) expect(mail.text).not.toContain(value);
   });
 
+  test('takes twenty changes in an hour; a form that changes nothing, or is refused, is no change', async () => {
+    const agent = new Agent();
+    let page = await open(agent);
+    expect((await agent.submit(page, {})).status).toBe(200);
+    expect((await agent.submit(page, { givenName: 'x'.repeat(201) })).status).toBe(400);
+    for (let count = 0; count < 20; count += 1) {
+      expect([count, (await agent.submit(page, { givenName: `Name ${count}` })).status]).toEqual([count, 200]);
+      page = await open(agent);
+    }
+    const refused = await agent.submit(page, { givenName: 'One more' });
+    expect([refused.status, ...problemsOf(refused)]).toEqual([
+      429,
+      expect.stringMatching(/^You changed your profile many times\. Try again in \d+ min\.$/),
+    ]);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(formOf(refused).fields).toMatchObject({ givenName: 'One more' });
+    expect((await personNow()).givenName).toBe('Name 19');
+    await until(() => eventsOf(me.oid).length === 20);
+    passTime(3_601);
+    expect((await agent.submit(await open(agent), { givenName: 'Later' })).status).toBe(200);
+  });
+
   test('that changes nothing writes nothing', async () => {
     const agent = new Agent();
     const before = await personNow();

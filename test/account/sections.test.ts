@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { locales } from 'tenant-idp';
-import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { Agent, type Answer, signIn, titleOf } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { enrol } from '../support/sign-in/factors.js';
@@ -42,7 +42,17 @@ const isExcepted = ({ name }: SectionPage, refused: Refused): boolean => excepti
 
 const store = memoryDirectory();
 const world = new SectionWorld(() => service);
-const service = useIdp(() => ({ ...world.options(), directory: store }));
+const artifacts = memoryArtifacts();
+/** Counters of attempts that requests raised, with their windows. */
+const counters = new Map<Parameters<typeof artifacts.hit>[0], number>();
+const counting: typeof artifacts = {
+  ...artifacts,
+  async hit(counter, window, by) {
+    counters.set(counter, window);
+    return artifacts.hit(counter, window, by);
+  },
+};
+const service = useIdp(() => ({ ...world.options(), artifacts: counting, directory: store }));
 const act: ReturnType<typeof impersonatingAt>['act'] = (...asked) => impersonatingAt(service).act(...asked);
 beforeAll(() => passTime(0));
 afterEach(backToPresent);
@@ -270,6 +280,23 @@ describe.each(sections)('the section $name', (section) => {
       }
       notices.add(`${section.name} ${notice.replace(/\..*/, '')}`);
     }
+  });
+
+  test('takes a hundred forms of a session in an hour, and of another session as many', async () => {
+    const { who, agent, forms } = await opened(section);
+    const [form] = forms;
+    if (!form) return;
+    counters.clear();
+    expect((await post(agent, form, { csrf: 'x' })).status).not.toBe(429);
+    for (const [counter, window] of [...counters]) await artifacts.hit(counter, window, 98);
+    expect((await post(agent, form, { csrf: 'x' })).status).not.toBe(429);
+    const before = await stateOf(who);
+    const refused = await post(agent, form);
+    expect([refused.status, titleOf(refused)]).toEqual([429, 'Too many changes at a time']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await stateOf(who)).toEqual(before);
+    const other = await world.signedIn(who);
+    expect((await post(other, form, { csrf: 'x' })).status).not.toBe(429);
   });
 
   test('two tabs that post a form at the same time get answers, and so does a third afterwards', async () => {

@@ -139,6 +139,8 @@ const passing: Readonly<Record<string, string>> = {
   'invitations.unavailable.text': 'the policy changes, else the tenant',
   'linked.foreign': 'a new form',
   'account.data.often': 'a limit ends',
+  'account.profile.often': 'a limit ends',
+  'sign-in.often.text': 'a limit ends',
   'passwords.often': 'a limit ends',
   'passwords.tooOften.title': 'a limit ends',
   'passwords.busy': 'the queue ends',
@@ -152,7 +154,7 @@ test('each text of a page that says “try again” is one for which it helps', 
 
 /** A page about a failure: its title says what happened, and its text more than that. */
 const failures = Object.keys(english).filter((key) =>
-  /^(?:error\.message|expired\.message|unavailable\.message|wrongLink\.message|noCookies\.message|underWay\.message)$|^connections\.(?:failed|mixUp|over|unknown|wrongTenant|unverified|taken|unconfirmed|unavailable|lost)\.text$|^saml\.(?:refused|expired|notSignedIn)\.text$|^passwords\.(?:unavailable|unconfirmed|addressTaken|stopped|unknown|foreign|lost)\.text$|^invitations\.(?:unknown|revoked|replaced|expired|unconfirmed|unavailable|foreign|lost)\.text$|^sign-in\.(?:closed|over|unknown|foreign|exists)\.text$|^linked\.lost\.text$|^ciba\.(?:expired|lost)\.text$/.test(
+  /^(?:error\.message|expired\.message|unavailable\.message|wrongLink\.message|noCookies\.message|underWay\.message)$|^connections\.(?:failed|mixUp|over|unknown|wrongTenant|unverified|taken|unconfirmed|unavailable|lost)\.text$|^saml\.(?:refused|expired|notSignedIn)\.text$|^passwords\.(?:unavailable|unconfirmed|addressTaken|stopped|unknown|foreign|lost)\.text$|^invitations\.(?:unknown|revoked|replaced|expired|unconfirmed|unavailable|foreign|lost)\.text$|^sign-in\.(?:closed|over|unknown|foreign|exists|often)\.text$|^linked\.lost\.text$|^ciba\.(?:expired|lost)\.text$/.test(
     key,
   ),
 );

@@ -258,6 +258,8 @@ const coverage: Readonly<Record<AttemptLimitName, keyof typeof countedDoors | `t
   secretsOfClient: 'reason: only a secret that was compared counts',
   signaturesOfProvider: 'reason: no store is called after the count',
   signaturesFromAddress: 'reason: no store is called after the count',
+  ownForms: 'reason: a limit of work counts each form',
+  profileChanges: 'reason: a change that fails is given back',
   downloadsOfAccount: 'reason: a download that fails is given back',
   adminRequests: 'reason: a limit of work counts each request',
   authenticationRequests: 'reason: a limit of work counts each request',

@@ -41,6 +41,7 @@ export const da: Record<keyof typeof en, string> = {
   'account.profile.notAllowed': 'Det er ikke tilladt her. Skriv noget andet.',
   'account.profile.incomplete':
     'Din profil kan ikke gemmes, fordi andre oplysninger om dig er ufuldstændige. Spørg din administrator hos {tenant}.',
+  'account.profile.often': 'Du har ændret din profil mange gange. Prøv igen om {minutes} min.',
   'account.profile.changedMeanwhile':
     'Din profil blev ændret et andet sted, efter at du åbnede denne side, så intet er gemt endnu. Kontrollér det, du har skrevet, og gem igen.',
   'account.profile.now': 'Gemt nu: {value}',

@@ -41,6 +41,7 @@ export const de: Record<keyof typeof en, string> = {
   'account.profile.notAllowed': 'Das ist hier nicht erlaubt. Geben Sie etwas anderes ein.',
   'account.profile.incomplete':
     'Ihr Profil kann nicht gespeichert werden, weil andere Angaben über Sie unvollständig sind. Fragen Sie die Administration von {tenant}.',
+  'account.profile.often': 'Sie haben Ihr Profil mehrmals geändert. Versuchen Sie es in {minutes} Min. noch einmal.',
   'account.profile.changedMeanwhile':
     'Ihr Profil wurde anderswo geändert, nachdem Sie diese Seite geöffnet hatten; deshalb ist noch nichts gespeichert. Prüfen Sie Ihre Eingaben, und speichern Sie noch einmal.',
   'account.profile.now': 'Jetzt gespeichert: {value}',

@@ -40,6 +40,7 @@ export const en = {
   'account.profile.notAllowed': 'This is not allowed here. Enter something else.',
   'account.profile.incomplete':
     'Your profile cannot be saved, because other information about you is incomplete. Ask your administrator at {tenant}.',
+  'account.profile.often': 'You changed your profile many times. Try again in {minutes} min.',
   'account.profile.changedMeanwhile':
     'Your profile was changed elsewhere after you opened this page, so nothing is saved yet. Check your entries, and save again.',
   'account.profile.now': 'Saved now: {value}',

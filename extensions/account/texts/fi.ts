@@ -40,6 +40,7 @@ export const fi: Record<keyof typeof en, string> = {
   'account.profile.noWholeNumber': 'Kirjoita kokonaisluku.',
   'account.profile.notAllowed': 'Tätä ei sallita tässä. Kirjoita jotain muuta.',
   'account.profile.incomplete': 'Profiiliasi ei voi tallentaa, koska muut tietosi ovat puutteelliset. Kysy ylläpitäjältäsi ({tenant}).',
+  'account.profile.often': 'Olet muuttanut profiiliasi monta kertaa. Yritä uudelleen {minutes} min kuluttua.',
   'account.profile.changedMeanwhile':
     'Profiiliasi muutettiin muualla sen jälkeen, kun avasit tämän sivun, joten mitään ei ole vielä tallennettu. Tarkista tietosi ja tallenna uudelleen.',
   'account.profile.now': 'Tallennettuna nyt: {value}',

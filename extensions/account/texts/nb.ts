@@ -41,6 +41,7 @@ export const nb: Record<keyof typeof en, string> = {
   'account.profile.notAllowed': 'Dette er ikke tillatt her. Skriv noe annet.',
   'account.profile.incomplete':
     'Profilen din kan ikke lagres, fordi andre opplysninger om deg er ufullstendige. Spør administratoren din hos {tenant}.',
+  'account.profile.often': 'Du har endret profilen din mange ganger. Prøv igjen om {minutes} min.',
   'account.profile.changedMeanwhile':
     'Profilen din ble endret et annet sted etter at du åpnet denne siden, så ingenting er lagret ennå. Se over det du har skrevet, og lagre igjen.',
   'account.profile.now': 'Lagret nå: {value}',

@@ -41,6 +41,7 @@ export const sv: Record<keyof typeof en, string> = {
   'account.profile.notAllowed': 'Det här är inte tillåtet här. Ange något annat.',
   'account.profile.incomplete':
     'Din profil kan inte sparas, eftersom andra uppgifter om dig är ofullständiga. Fråga din administratör hos {tenant}.',
+  'account.profile.often': 'Du har ändrat din profil många gånger. Försök igen om {minutes} min.',
   'account.profile.changedMeanwhile':
     'Din profil ändrades någon annanstans efter att du öppnade den här sidan, så ingenting är sparat än. Kontrollera det du har angett och spara igen.',
   'account.profile.now': 'Sparat nu: {value}',

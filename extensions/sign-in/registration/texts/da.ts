@@ -27,6 +27,8 @@ export const da: Record<keyof typeof en, string> = {
   'sign-in.foreign.title': 'Denne formular kan ikke bruges',
   'sign-in.foreign.text': 'Den er fra en anden browser, eller den er for gammel. Åbn linket igen.',
   'sign-in.to': 'Gå til {client}',
+  'sign-in.often.title': 'For mange ændringer på én gang',
+  'sign-in.often.text': 'Du har ændret mange ting på kort tid. Prøv igen om {minutes} min.',
   'sign-in.mail.greeting': 'Hej,',
   'sign-in.mail.until': 'Linket virker én gang, indtil {time} (UTC).',
   'sign-in.mail.ignore': 'Hvis du ikke ved, hvad dette drejer sig om, kan du se bort fra denne e-mail.',

@@ -28,6 +28,8 @@ export const de: Record<keyof typeof en, string> = {
   'sign-in.foreign.title': 'Dieses Formular kann nicht verwendet werden',
   'sign-in.foreign.text': 'Es ist aus einem anderen Browser oder zu alt. Öffnen Sie den Link erneut.',
   'sign-in.to': 'Zu {client}',
+  'sign-in.often.title': 'Zu viele Änderungen auf einmal',
+  'sign-in.often.text': 'Sie haben in kurzer Zeit vieles geändert. Versuchen Sie es in {minutes} Min. noch einmal.',
   'sign-in.mail.greeting': 'Guten Tag,',
   'sign-in.mail.until': 'Der Link funktioniert einmal, bis {time} (UTC).',
   'sign-in.mail.ignore': 'Wenn Sie nicht wissen, worum es geht, können Sie diese E-Mail ignorieren.',

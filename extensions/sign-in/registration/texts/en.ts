@@ -27,6 +27,8 @@ export const en = {
   'sign-in.foreign.title': 'This form cannot be used',
   'sign-in.foreign.text': 'It is from another browser, or it is too old. Open the link again.',
   'sign-in.to': 'Go to {client}',
+  'sign-in.often.title': 'Too many changes at a time',
+  'sign-in.often.text': 'You changed many things in a short time. Try again in {minutes} min.',
   'sign-in.mail.greeting': 'Hello,',
   'sign-in.mail.until': 'The link works once, until {time} (UTC).',
   'sign-in.mail.ignore': 'If you do not know what this is about, you can ignore this e-mail.',

@@ -27,6 +27,8 @@ export const fi: Record<keyof typeof en, string> = {
   'sign-in.foreign.title': 'Tätä lomaketta ei voi käyttää',
   'sign-in.foreign.text': 'Se on toisesta selaimesta tai liian vanha. Avaa linkki uudelleen.',
   'sign-in.to': 'Siirry: {client}',
+  'sign-in.often.title': 'Liian monta muutosta kerralla',
+  'sign-in.often.text': 'Olet muuttanut monta asiaa lyhyessä ajassa. Yritä uudelleen {minutes} min kuluttua.',
   'sign-in.mail.greeting': 'Hei,',
   'sign-in.mail.until': 'Linkki toimii kerran, {time} asti (UTC).',
   'sign-in.mail.ignore': 'Jos et tiedä, mistä on kyse, voit jättää tämän viestin huomiotta.',

@@ -27,6 +27,8 @@ export const nb: Record<keyof typeof en, string> = {
   'sign-in.foreign.title': 'Dette skjemaet kan ikke brukes',
   'sign-in.foreign.text': 'Det er fra en annen nettleser, eller for gammelt. Åpne lenken på nytt.',
   'sign-in.to': 'Gå til {client}',
+  'sign-in.often.title': 'For mange endringer på en gang',
+  'sign-in.often.text': 'Du har endret mange ting på kort tid. Prøv igjen om {minutes} min.',
   'sign-in.mail.greeting': 'Hei,',
   'sign-in.mail.until': 'Lenken virker én gang, til {time} (UTC).',
   'sign-in.mail.ignore': 'Hvis du ikke vet hva dette gjelder, kan du se bort fra denne e-posten.',

@@ -27,6 +27,8 @@ export const sv: Record<keyof typeof en, string> = {
   'sign-in.foreign.title': 'Det här formuläret kan inte användas',
   'sign-in.foreign.text': 'Det är från en annan webbläsare, eller för gammalt. Öppna länken igen.',
   'sign-in.to': 'Gå till {client}',
+  'sign-in.often.title': 'För många ändringar på en gång',
+  'sign-in.often.text': 'Du har ändrat många saker på kort tid. Försök igen om {minutes} min.',
   'sign-in.mail.greeting': 'Hej,',
   'sign-in.mail.until': 'Länken fungerar en gång, till {time} (UTC).',
   'sign-in.mail.ignore': 'Om du inte vet vad det här gäller kan du bortse från det här e-brevet.',
