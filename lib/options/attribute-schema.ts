@@ -155,7 +155,9 @@ function problemsOfReferences(all: readonly Place[]): readonly ConfigProblem[] {
   return referring.flatMap(({ place, $ref, target }) => {
     const path = [...place.path, '$ref'];
     if (!target) return [wrong(path, "a JSON Pointer to a schema within the schema, such as '#/$defs/badge'", $ref, true)];
-    return reaches(applied, place) ? [wrong(path, 'a reference that does not lead back to itself', $ref, true)] : [];
+    return reaches(applied, place)
+      ? [wrong(path, "a JSON Pointer to another schema, such as '#/$defs/badge', that does not lead back here", $ref, true)]
+      : [];
   });
 }
 
@@ -181,7 +183,12 @@ function problemsOf({ schema, path }: Place<Schema>): readonly ConfigProblem[] {
   const names = isObject(schema.properties) ? Object.keys(schema.properties) : [];
   const ofNames = names.flatMap((name) =>
     prototypeNames.includes(name)
-      ? [missing([...path, 'properties', name], 'another name, because objects have a member of this name')]
+      ? [
+          missing(
+            [...path, 'properties', name],
+            "a name other than '__proto__' and 'constructor', because objects have members of these names",
+          ),
+        ]
       : [],
   );
   const ofKeywords = Object.entries(schema).flatMap(
@@ -256,7 +263,9 @@ async function compiled(schema: Schema, selfService: AttributeRules['selfService
     return { problems: [], rules: rulesOf(schema, ajv.compile(schema), patterns, selfService) };
   } catch (error) {
     if (error instanceof RangeError)
-      return { problems: [missing(ROOT, 'a smaller schema, because the code for this one overflows the stack')] };
+      return {
+        problems: [missing(ROOT, `a schema of fewer than ${MOST_SCHEMAS} schemas, because the code for this one overflows the stack`)],
+      };
     const message = error instanceof Error ? error.message : String(error);
     return { problems: [missing(ROOT, `a schema that ajv compiles in strict mode, which says: ${message.slice(0, MOST_MESSAGE)}`)] };
   }
