@@ -146,7 +146,7 @@ interface NewBrowser {
 
 /** Returns the mail that notifies a user of a sign-in from a browser that the account does not know. */
 export const newBrowserLetter = ({ time, to, browser, href }: NewBrowser, { person, tenant }: Pick<Account, 'person' | 'tenant'>): Letter =>
-  letter({ to, kind: 'new-browser', rateLimit: 'frequent', tenant, person }, 'newBrowser', time, (values) => [
+  letter({ to, kind: 'new-browser', rateLimit: 'account', tenant, person }, 'newBrowser', time, (values) => [
     { part: 'text', text: said(browser === '' ? 'newBrowser.unnamed' : 'newBrowser.text', { ...values, browser }) },
     { part: 'button', text: 'passwords.mail.newBrowser.button', href },
     { part: 'note', text: said('newBrowser.note', values) },

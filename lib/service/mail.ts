@@ -26,10 +26,14 @@ export function createMail({ options, write, limits, brandingOf, logger }: MailP
       if (!isEmailAddress(to))
         return logger.warn({ kind, tid }, 'the service did not send a mail, because the record has no valid e-mail address');
       const address = comparedAddress(to);
-      const counted = await limits[rateLimit].attempt(address, ...(rateLimit === 'account' ? [tid] : []));
+      const counted = await limits[rateLimit].attempt(address, ...(rateLimit === 'anybody' ? [] : [tid]));
       if (counted.isOver) {
         await counted.giveBack();
-        if (rateLimit === 'frequent') return;
+        if (rateLimit === 'frequent')
+          return logger.warn(
+            { kind, tid },
+            'the service did not send a mail, because the address got too many mails of the tenant in the last hour',
+          );
         throw new Error('the address got too many mails in the last hour');
       }
       try {

@@ -28,7 +28,7 @@ const letters: Readonly<Record<string, { readonly by: readonly Cause[]; readonly
   ciba: { by: ['a stranger'], limits: ['anybody'] },
   'email-change': { by: ['the account'], limits: ['account'] },
   'account-changed': { by: ['the account'], limits: ['account', 'frequent'] },
-  'new-browser': { by: ['the account'], limits: ['frequent'] },
+  'new-browser': { by: ['the account'], limits: ['account'] },
   impersonation: { by: ['the account'], limits: ['account'] },
 };
 

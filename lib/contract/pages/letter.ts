@@ -40,7 +40,8 @@ export type LetterPart<Words = Text> =
  * Rate limit of a letter, by who can cause it. Each limit has its own count, so that nobody can use up the mails that tell users of changes.
  * - `account`: only the user, an administrator of the tenant, or the service, such as a notice of a change. Counted by address and tenant.
  * - `anybody`: also a person who only knows the address, or an administrator of another tenant, such as a reset link or an invitation.
- * - `frequent`: the user, many times in an hour. A letter above the limit is not sent. A letter above another limit is rejected, so that it is retried.
+ * - `frequent`: the user, many times in an hour. Counted by address and tenant. A letter above the limit is not sent, and the log says so. A letter above
+ *   another limit is rejected, so that it is retried.
  */
 export type LetterLimit = 'account' | 'anybody' | 'frequent';
 
