@@ -101,7 +101,8 @@ export const da: Record<keyof typeof en, string> = {
 
   'account.data.title': 'Dine data',
   'account.data.summary': 'Hent det, der er gemt om dig.',
-  'account.data.lead': 'Download en fil (JSON) med de data, der er gemt om dig: dine oplysninger, logins, sessioner, samtykker og faktorer.',
+  'account.data.lead':
+    'Download en fil (JSON) med de data, der er gemt om dig: dine oplysninger, logins, sessioner, samtykker og faktorer.',
   'account.data.secrets': 'Filen har ingen adgangskoder, ingen nøgler og intet personnummer. Gem den, hvor ingen andre kan læse den.',
   'account.data.download': 'Download',
   'account.data.often': 'Du har downloadet dine data flere gange. Prøv igen om {minutes} min.',

@@ -102,7 +102,8 @@ export const fi: Record<keyof typeof en, string> = {
   'account.data.summary': 'Lataa sinusta tallennetut tiedot.',
   'account.data.lead':
     'Lataa tiedosto (JSON), jossa on sinusta tallennettuja tietoja: omat tietosi, kirjautumiset, istunnot, suostumukset ja tunnisteet.',
-  'account.data.secrets': 'Tiedostossa ei ole salasanoja, avaimia eikä henkilötunnusta. Säilytä sitä paikassa, jossa kukaan muu ei voi lukea sitä.',
+  'account.data.secrets':
+    'Tiedostossa ei ole salasanoja, avaimia eikä henkilötunnusta. Säilytä sitä paikassa, jossa kukaan muu ei voi lukea sitä.',
   'account.data.download': 'Lataa',
   'account.data.often': 'Olet ladannut tietosi useita kertoja. Yritä uudelleen {minutes} min kuluttua.',
 };
