@@ -180,7 +180,7 @@ export { chosenLanguage } from './http/pages/chosen-language.js';
 export { type Child, Html, html } from './http/pages/html.js';
 export { hashSource, type PagePolicy, pageHeaders } from './http/pages/security-headers.js';
 export { afterAnswer } from './http/requests/after-answer.js';
-export { form, formField, longFieldOf, passwordField, typedField } from './http/requests/form.js';
+export { form, formField, type LongField, longFieldOf, passwordField, typedField } from './http/requests/form.js';
 export { answerJson, entityTagOf, WrittenJson } from './http/requests/json.js';
 export { createJsonReader, type JsonShape, json } from './http/requests/json-guard.js';
 export { type KeptFor, mayBeKept } from './http/requests/kept-size.js';

@@ -61,7 +61,7 @@ const undecodable = (status: number, message: string): Error => Object.assign(ne
 const LONGEST_FIELD = 1024;
 
 /** A field that has more characters than its form accepts. */
-interface LongField {
+export interface LongField {
   readonly name: string;
   /** Maximum characters of the field, as the page states them. */
   readonly longest: number;
