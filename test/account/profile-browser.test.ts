@@ -77,7 +77,7 @@ describeInBrowser('the profile in Chromium', () => {
     await second.getByLabel('Phone number').fill('call me');
     await second.getByRole('button', { name: 'Save' }).click();
     await second.getByText('Enter a phone number,').waitFor();
-    expect(await second.evaluate('document.activeElement.name')).toBe('phoneNumber');
+    await second.locator('[name="phoneNumber"]:focus').waitFor();
     await look(second, 'problem');
     expect(complaints.filter((line) => !isExpectedInConsole(line))).toEqual([]);
     await context.close();
