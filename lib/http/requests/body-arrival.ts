@@ -3,8 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { announceBody } from './unread-request.js';
 
-/** Maximum bytes of a body that the service waits for: 64 kB, the longest body that the service accepts, and what a coding may add. */
-const MOST_BYTES = 65 * 1024;
+/** Maximum size of the bodies that the service waits for, in kilobytes. */
+export const AWAITED_KILOBYTES = 64;
+/** The same in bytes, with what a coding may add. */
+const MOST_BYTES = (AWAITED_KILOBYTES + 1) * 1024;
 
 const longer = new WeakSet<IncomingMessage>();
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
-import { isLongBody } from './body-arrival.js';
+import { AWAITED_KILOBYTES, isLongBody } from './body-arrival.js';
 
 export interface BodyFormat {
   /** Media types of the format. A body of another type is left unread. */
@@ -27,7 +27,7 @@ export function createBodyParser({ types, maxKilobytes, parse, onError }: BodyFo
     if (ctx.request.body !== undefined) return next();
     nameCoding(ctx.req);
     // Otherwise a client could send a compressed body slowly, and keep the place of the request.
-    if (isLongBody(ctx.req) && maxKilobytes <= 64) onError(tooLong());
+    if (isLongBody(ctx.req) && maxKilobytes <= AWAITED_KILOBYTES) onError(tooLong());
     // The function is stored, not the promise, so that the next body tries again if loading failed.
     if (!read) {
       const { default: create } = await import('koa-bodyparser');
