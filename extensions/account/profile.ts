@@ -223,8 +223,9 @@ class ProfilePage {
     const { tenant, person: known } = here.account;
     const allowed = selfServiceOf(tenant);
     const person = await this.#context.directory.forTenant(tenant.id).persons.require(known.id);
+    const maximums = this.#maximums;
     const attributes = allowed.includes('attributes')
-      ? this.#attributes.filter((attribute) => isShowable(attribute, person, this.#maximums.get(attribute.name) ?? 0))
+      ? this.#attributes.filter((attribute) => isShowable(attribute, person, maximums.get(attribute.name) ?? 0))
       : [];
     return {
       here,
