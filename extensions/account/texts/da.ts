@@ -31,7 +31,7 @@ export const da: Record<keyof typeof en, string> = {
   'account.profile.tooLong': 'Skriv én linje med højst 200 tegn.',
   'account.profile.phoneProblem': 'Skriv et telefonnummer, for eksempel +47 22 33 44 55, eller lad feltet være tomt.',
   'account.profile.languageProblem': 'Vælg et sprog på listen.',
-  'account.profile.none': 'Intet',
+  'account.profile.none': 'Ingen',
   'account.profile.yes': 'Ja',
   'account.profile.no': 'Nej',
   'account.profile.notInList': 'Vælg noget på listen.',
@@ -66,7 +66,7 @@ export const da: Record<keyof typeof en, string> = {
   'account.sessions.more': 'De nyeste {count} logins vises. “Log ud alle andre steder” afslutter også de øvrige.',
 
   'account.applications.title': 'Applikationer',
-  'account.applications.summary': 'Se, hvilke applikationer du bruger, og træk tilbage, hvad de må.',
+  'account.applications.summary': 'Se, hvilke applikationer du bruger, og træk deres adgang tilbage.',
   'account.applications.lead': 'Disse applikationer har adgang til din konto.',
   'account.applications.none': 'Ingen applikationer har adgang til din konto.',
   'account.applications.allowed': 'Du gav adgang den {date}.',
@@ -92,18 +92,19 @@ export const da: Record<keyof typeof en, string> = {
   'account.signIns.lead': 'De seneste logins på din konto. Hvis du ikke genkender et af dem, så log ud der, og skift din adgangskode.',
   'account.signIns.none': 'Intet login er registreret.',
   'account.signIns.new': 'Fra en ny browser',
-  'account.signIns.withPassword': 'Med adgangskoden',
-  'account.signIns.withFactor': 'Med adgangskoden og en ekstra faktor',
+  'account.signIns.withPassword': 'Med adgangskode',
+  'account.signIns.withFactor': 'Med adgangskode og en ekstra faktor',
   'account.signIns.withPasskey': 'Med en adgangsnøgle',
   'account.signIns.withProvider': 'Med en konto hos en anden udbyder',
   'account.signIns.application': 'For {application}',
   'account.signIns.sessions': 'Se dine sessioner',
 
   'account.data.title': 'Dine data',
-  'account.data.summary': 'Hent det, der er gemt om dig.',
+  'account.data.summary': 'Download det, der er gemt om dig.',
   'account.data.lead':
     'Download en fil (JSON) med de data, der er gemt om dig: dine oplysninger, logins, sessioner, samtykker og faktorer.',
-  'account.data.secrets': 'Filen har ingen adgangskoder, ingen nøgler og intet personnummer. Gem den, hvor ingen andre kan læse den.',
+  'account.data.secrets':
+    'Filen indeholder ingen adgangskoder, ingen nøgler og intet personnummer. Gem den, hvor ingen andre kan læse den.',
   'account.data.download': 'Download',
   'account.data.often': 'Du har downloadet dine data flere gange. Prøv igen om {minutes} min.',
 };

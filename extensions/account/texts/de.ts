@@ -66,7 +66,7 @@ export const de: Record<keyof typeof en, string> = {
   'account.sessions.more': 'Gezeigt werden die neuesten {count} Anmeldungen. „Überall sonst abmelden“ beendet auch die anderen.',
 
   'account.applications.title': 'Anwendungen',
-  'account.applications.summary': 'Sehen Sie, welche Anwendungen Sie nutzen, und widerrufen Sie, was diese dürfen.',
+  'account.applications.summary': 'Sehen Sie, welche Anwendungen Sie nutzen, und widerrufen Sie deren Zugriff.',
   'account.applications.lead': 'Diese Anwendungen haben Zugriff auf Ihr Konto.',
   'account.applications.none': 'Keine Anwendung hat Zugriff auf Ihr Konto.',
   'account.applications.allowed': 'Sie haben den Zugriff am {date} erlaubt.',

@@ -65,7 +65,7 @@ export const en = {
   'account.sessions.more': 'The newest {count} sign-ins are shown. “Sign out everywhere else” ends the others too.',
 
   'account.applications.title': 'Applications',
-  'account.applications.summary': 'See which applications you use, and withdraw what they may do.',
+  'account.applications.summary': 'See which applications you use, and withdraw their access.',
   'account.applications.lead': 'These applications have access to your account.',
   'account.applications.none': 'No application has access to your account.',
   'account.applications.allowed': 'You allowed access on {date}.',

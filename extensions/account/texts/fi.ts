@@ -9,7 +9,7 @@ export const fi: Record<keyof typeof en, string> = {
   'account.browser.on': '{browser} ({system})',
   'account.browser.unknown': 'Tuntematon selain',
   'account.browser.unknownOn': 'Tuntematon selain ({system})',
-  'account.group.person': 'Sinusta',
+  'account.group.person': 'Tietoja sinusta',
   'account.group.signIn': 'Kirjautuminen',
   'account.group.activity': 'Toiminta',
   'account.group.data': 'Tiedot ja tietosuoja',
@@ -65,7 +65,7 @@ export const fi: Record<keyof typeof en, string> = {
   'account.sessions.more': 'Näytetään uusimmat {count} kirjautumista. ”Kirjaudu ulos kaikkialta muualta” lopettaa myös muut.',
 
   'account.applications.title': 'Sovellukset',
-  'account.applications.summary': 'Katso, mitä sovelluksia käytät, ja peru niiden oikeuksia.',
+  'account.applications.summary': 'Katso, mitä sovelluksia käytät, ja peruuta niiden pääsy.',
   'account.applications.lead': 'Näillä sovelluksilla on pääsy tilillesi.',
   'account.applications.none': 'Millään sovelluksella ei ole pääsyä tilillesi.',
   'account.applications.allowed': 'Sallit pääsyn {date}.',
@@ -79,7 +79,7 @@ export const fi: Record<keyof typeof en, string> = {
     'Kun peruutat pääsyn, {client} kirjataan ulos tililtäsi kaikilla laitteilla. Sen on kysyttävä sinulta uudelleen, kun kirjaudut seuraavan kerran.',
   'account.applications.withdraw': 'Peruuta pääsy',
   'account.applications.signsOut':
-    'Kun kirjaudut ulos sieltä, {client} kirjataan ulos tililtäsi kaikilla laitteilla. Sinä pysyt täällä kirjautuneena, joten {client} voi kirjata sinut takaisin kysymättä.',
+    'Kun kirjaudut ulos sieltä, {client} kirjataan ulos tililtäsi kaikilla laitteilla. Sinä pysyt täällä kirjautuneena, joten {client} voi kirjata sinut takaisin sisään kysymättä.',
   'account.applications.signOutThere': 'Jos haluat kirjautua ulos, avaa {client} ja kirjaudu ulos siellä.',
   'account.applications.signOut': 'Kirjaudu ulos sieltä',
   'account.applications.withdrawn': 'Pääsy on peruutettu.',
@@ -101,7 +101,7 @@ export const fi: Record<keyof typeof en, string> = {
   'account.data.title': 'Omat tietosi',
   'account.data.summary': 'Lataa sinusta tallennetut tiedot.',
   'account.data.lead':
-    'Lataa tiedosto (JSON), jossa on sinusta tallennettuja tietoja: omat tietosi, kirjautumiset, istunnot, suostumukset ja tunnisteet.',
+    'Lataa tiedosto (JSON), jossa ovat sinusta tallennetut tiedot: omat tietosi, kirjautumiset, istunnot, suostumukset ja tunnisteet.',
   'account.data.secrets':
     'Tiedostossa ei ole salasanoja, avaimia eikä henkilötunnusta. Säilytä sitä paikassa, jossa kukaan muu ei voi lukea sitä.',
   'account.data.download': 'Lataa',

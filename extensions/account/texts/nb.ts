@@ -66,7 +66,7 @@ export const nb: Record<keyof typeof en, string> = {
   'account.sessions.more': 'De nyeste {count} innloggingene vises. «Logg ut alle andre steder» avslutter også de andre.',
 
   'account.applications.title': 'Applikasjoner',
-  'account.applications.summary': 'Se hvilke applikasjoner du bruker, og trekk tilbake det de har lov til.',
+  'account.applications.summary': 'Se hvilke applikasjoner du bruker, og trekk tilbake tilgangen deres.',
   'account.applications.lead': 'Disse applikasjonene har tilgang til kontoen din.',
   'account.applications.none': 'Ingen applikasjoner har tilgang til kontoen din.',
   'account.applications.allowed': 'Du ga tilgang {date}.',
@@ -93,8 +93,8 @@ export const nb: Record<keyof typeof en, string> = {
     'De siste innloggingene på kontoen din. Hvis du ikke kjenner igjen en av dem, logg ut der og endre passordet ditt.',
   'account.signIns.none': 'Ingen innlogging er registrert.',
   'account.signIns.new': 'Fra en ny nettleser',
-  'account.signIns.withPassword': 'Med passordet',
-  'account.signIns.withFactor': 'Med passordet og en ekstra faktor',
+  'account.signIns.withPassword': 'Med passord',
+  'account.signIns.withFactor': 'Med passord og en ekstra faktor',
   'account.signIns.withPasskey': 'Med en passnøkkel',
   'account.signIns.withProvider': 'Med en konto hos en annen leverandør',
   'account.signIns.application': 'For {application}',
@@ -103,8 +103,8 @@ export const nb: Record<keyof typeof en, string> = {
   'account.data.title': 'Dataene dine',
   'account.data.summary': 'Last ned det som er lagret om deg.',
   'account.data.lead':
-    'Last ned en fil (JSON) med data som er lagret om deg: opplysningene dine, innlogginger, økter, samtykker og faktorer.',
-  'account.data.secrets': 'Filen har ingen passord, ingen nøkler og ikke noe fødselsnummer. Lagre den der ingen andre kan lese den.',
+    'Last ned en fil (JSON) med dataene som er lagret om deg: opplysningene dine, innlogginger, økter, samtykker og faktorer.',
+  'account.data.secrets': 'Filen inneholder ingen passord, ingen nøkler og ikke noe fødselsnummer. Lagre den der ingen andre kan lese den.',
   'account.data.download': 'Last ned',
   'account.data.often': 'Du har lastet ned dataene dine flere ganger. Prøv igjen om {minutes} min.',
 };

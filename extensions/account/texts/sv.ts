@@ -38,7 +38,7 @@ export const sv: Record<keyof typeof en, string> = {
   'account.profile.ambiguousNumber': 'Det här kan läsas på två sätt. Skriv {thousands} eller {decimals}.',
   'account.profile.noNumber': 'Ange ett tal.',
   'account.profile.noWholeNumber': 'Ange ett heltal.',
-  'account.profile.notAllowed': 'Det här är inte tillåtet här. Ange något annat.',
+  'account.profile.notAllowed': 'Det är inte tillåtet här. Ange något annat.',
   'account.profile.incomplete':
     'Din profil kan inte sparas, eftersom andra uppgifter om dig är ofullständiga. Fråga din administratör hos {tenant}.',
   'account.profile.often': 'Du har ändrat din profil många gånger. Försök igen om {minutes} min.',
@@ -66,7 +66,7 @@ export const sv: Record<keyof typeof en, string> = {
   'account.sessions.more': 'De senaste {count} inloggningarna visas. ”Logga ut på alla andra ställen” avslutar även de övriga.',
 
   'account.applications.title': 'Applikationer',
-  'account.applications.summary': 'Se vilka applikationer du använder och återkalla vad de får göra.',
+  'account.applications.summary': 'Se vilka applikationer du använder och återkalla deras åtkomst.',
   'account.applications.lead': 'De här applikationerna har åtkomst till ditt konto.',
   'account.applications.none': 'Ingen applikation har åtkomst till ditt konto.',
   'account.applications.allowed': 'Du gav åtkomst den {date}.',
@@ -93,8 +93,8 @@ export const sv: Record<keyof typeof en, string> = {
     'De senaste inloggningarna på ditt konto. Om det finns någon som du inte känner igen, logga ut där och ändra ditt lösenord.',
   'account.signIns.none': 'Ingen inloggning är registrerad.',
   'account.signIns.new': 'Från en ny webbläsare',
-  'account.signIns.withPassword': 'Med lösenordet',
-  'account.signIns.withFactor': 'Med lösenordet och en andra faktor',
+  'account.signIns.withPassword': 'Med lösenord',
+  'account.signIns.withFactor': 'Med lösenord och en andra faktor',
   'account.signIns.withPasskey': 'Med en lösennyckel',
   'account.signIns.withProvider': 'Med ett konto hos en annan leverantör',
   'account.signIns.application': 'För {application}',

@@ -3,7 +3,7 @@ import type { en } from './en.js';
 export const de: Record<keyof typeof en, string> = {
   'ciba.inbox.title': 'Anmeldeanfragen',
   'ciba.inbox.lead': 'für {userName} bei {tenant}',
-  'ciba.inbox.summary': 'Sehen, wer Sie um eine Anmeldung bittet, und zustimmen oder ablehnen.',
+  'ciba.inbox.summary': 'Sehen Sie, wer Sie um eine Anmeldung bittet, und stimmen Sie zu oder lehnen Sie ab.',
   'ciba.inbox.none': 'Im Moment liegen keine Anfragen vor.',
   'ciba.inbox.again': 'Erneut nachsehen',
   'ciba.inbox.back': 'Alle Anfragen',

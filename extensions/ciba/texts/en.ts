@@ -18,7 +18,7 @@ export const en = {
   'ciba.scopes': '{client} will be able to:',
   'ciba.approve': 'Approve',
   'ciba.signIn': 'Sign in to approve',
-  'ciba.signIn.why': 'To approve, you sign in anew, in the way that is asked for here.',
+  'ciba.signIn.why': 'To approve, you sign in again, in the way that is asked for here.',
   'ciba.deny': 'Deny',
   'ciba.unrecognise': 'No, it’s not me',
   'ciba.insufficient': 'That sign-in is not enough for this request.',

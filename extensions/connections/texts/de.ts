@@ -9,7 +9,7 @@ export const de = {
   'connections.claims.none': 'Keines davon gehört mir',
   'connections.again': 'Erneut versuchen',
   'connections.another': 'Anderes Konto bei {method} verwenden',
-  'connections.others': 'Andere Anmeldearten',
+  'connections.others': 'Andere Anmeldewege',
   'connections.reference': 'Referenz: {reference}',
   'connections.cancelled.title': 'Sie haben bei {method} abgebrochen',
   'connections.failed.title': 'Die Anmeldung mit {method} hat nicht geklappt',

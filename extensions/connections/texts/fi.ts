@@ -56,7 +56,7 @@ export const fi = {
   'connections.signedOut.text': 'Voit sulkea tämän sivun.',
   'connections.signedOut.again': 'Kirjaudu uudelleen',
   'connections.own.title': 'Kirjautumistavat',
-  'connections.own.summary': 'Katso, miten kirjaudut tänne, yhdistä muualla olevia tilejä ja poista niitä.',
+  'connections.own.summary': 'Katso, miten kirjaudut tänne, yhdistä muiden palvelujen tilejä ja poista niitä.',
   'connections.own.lead': 'Voit kirjautua tänne näillä tavoilla.',
   'connections.own.none': 'Sinulla ei ole vielä mitään tapaa kirjautua tänne.',
   'connections.own.remove': 'Poista',

@@ -17,13 +17,14 @@ export const nb = {
   'connections.mixUp.title': 'Innloggingen med {method} ble stanset',
   'connections.mixUp.text':
     'Svaret kom ikke fra der det var ventet. Ingen ble logget inn. Prøv igjen. Skjer det igjen, gi administratoren din referansen.',
-  'connections.over.title': 'Dette trinnet er over',
+  'connections.over.title': 'Dette steget er over',
   'connections.over.text': 'Svaret fra {method} er brukt før, eller tok for lang tid. Ingen ble logget inn med det. Prøv igjen.',
   'connections.unknown.title': 'Det finnes ingen konto for deg ennå',
   'connections.unknown.text':
     'Du logget inn hos {method}, men den kontoen er ikke kjent her. Be administratoren din om tilgang til {place}.',
   'connections.wrongTenant.title': 'Du har ikke tilgang til {place}',
-  'connections.wrongTenant.text': 'Kontoen din hos {method} er god, men ikke for {place}. Velg en annen, eller spør administratoren der.',
+  'connections.wrongTenant.text':
+    'Kontoen din hos {method} er gyldig, men ikke for {place}. Velg en annen, eller spør administratoren der.',
   'connections.unverified.title': 'E-postadressen din er ikke bekreftet',
   'connections.unverified.text': 'Bekreft e-postadressen din hos {method} først, og kom så tilbake.',
   'connections.addressMissing.title': 'E-postadressen din mangler',
@@ -48,12 +49,12 @@ export const nb = {
   'connections.link.submit': 'Knytt sammen',
   'connections.link.refused': 'Disse kontoene kan ikke knyttes sammen',
   'connections.link.refusedText':
-    'Denne kontoen kan ikke logges inn på med {method}. Ingenting ble endret. Bruk en annen konto, eller spør administratoren din.',
+    'Du kan ikke logge inn på denne kontoen med {method}. Ingenting ble endret. Bruk en annen konto, eller spør administratoren din.',
   'connections.signedOut.title': 'Du er logget ut',
   'connections.signedOut.text': 'Du kan lukke denne siden.',
   'connections.signedOut.again': 'Logg inn igjen',
   'connections.own.title': 'Måter å logge inn på',
-  'connections.own.summary': 'Se hvordan du logger inn her, koble til kontoer andre steder, og fjern dem.',
+  'connections.own.summary': 'Se hvordan du logger inn her, koble til kontoer hos andre leverandører, og fjern dem.',
   'connections.own.lead': 'Du kan logge inn her på disse måtene.',
   'connections.own.none': 'Du har ingen måte å logge inn her på ennå.',
   'connections.own.remove': 'Fjern',

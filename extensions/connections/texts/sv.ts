@@ -53,7 +53,7 @@ export const sv = {
   'connections.signedOut.text': 'Du kan stänga den här sidan.',
   'connections.signedOut.again': 'Logga in igen',
   'connections.own.title': 'Sätt att logga in',
-  'connections.own.summary': 'Se hur du loggar in här, anslut konton på andra ställen och ta bort dem.',
+  'connections.own.summary': 'Se hur du loggar in här, anslut konton hos andra leverantörer och ta bort dem.',
   'connections.own.lead': 'Du kan logga in här på de här sätten.',
   'connections.own.none': 'Du har inget sätt att logga in här än.',
   'connections.own.remove': 'Ta bort',

@@ -48,7 +48,7 @@ export const de = {
   'factors.codes.saved': 'Ich habe sie aufbewahrt',
   'factors.left.title': 'Noch {count} Wiederherstellungscodes',
   'factors.left.one': 'Noch {count} Wiederherstellungscode',
-  'factors.left.text': 'Erstellen Sie bald neue, auf der Seite mit Ihren Anmeldefaktoren.',
+  'factors.left.text': 'Erstellen Sie bald neue, auf der Seite „Zweiter Faktor und Passkeys“.',
   'factors.left.submit': 'Weiter',
   'factors.signIn.button': 'Mit Passkey anmelden',
   'factors.signIn.title': 'Mit Passkey anmelden',

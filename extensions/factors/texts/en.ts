@@ -45,7 +45,7 @@ export const en = {
   'factors.codes.saved': 'I saved them',
   'factors.left.title': '{count} recovery codes left',
   'factors.left.one': '{count} recovery code left',
-  'factors.left.text': 'Make new ones soon, on the page with your sign-in factors.',
+  'factors.left.text': 'Make new ones soon, on the page “Second factor and passkeys”.',
   'factors.left.submit': 'Continue',
   'factors.signIn.button': 'Sign in with a passkey',
   'factors.signIn.title': 'Sign in with a passkey',

@@ -46,7 +46,7 @@ export const nb = {
   'factors.codes.saved': 'Jeg har tatt vare på dem',
   'factors.left.title': '{count} gjenopprettingskoder igjen',
   'factors.left.one': '{count} gjenopprettingskode igjen',
-  'factors.left.text': 'Lag nye snart, på siden med faktorene dine for innlogging.',
+  'factors.left.text': 'Lag nye snart, på siden «Ekstra faktor og passnøkler».',
   'factors.left.submit': 'Fortsett',
   'factors.signIn.button': 'Logg inn med passnøkkel',
   'factors.signIn.title': 'Logg inn med passnøkkel',

@@ -47,7 +47,7 @@ export const sv = {
   'factors.codes.saved': 'Jag har sparat dem',
   'factors.left.title': '{count} återställningskoder kvar',
   'factors.left.one': '{count} återställningskod kvar',
-  'factors.left.text': 'Skapa nya snart, på sidan med dina inloggningsfaktorer.',
+  'factors.left.text': 'Skapa nya snart, på sidan ”Andra faktorn och lösennycklar”.',
   'factors.left.submit': 'Fortsätt',
   'factors.signIn.button': 'Logga in med en lösennyckel',
   'factors.signIn.title': 'Logga in med en lösennyckel',
@@ -59,7 +59,7 @@ export const sv = {
   'factors.unconfirmed.title': 'Din lösennyckel måste bekräftas först',
   'factors.unconfirmed.text':
     'Den lades till i en inloggning som en administratör med färre behörigheter gjorde möjlig, eller så länkades kontona av en sådan. Be en administratör som har kontots alla behörigheter att bekräfta den.',
-  'factors.own.title': 'Andra faktor och lösennycklar',
+  'factors.own.title': 'Andra faktorn och lösennycklar',
   'factors.own.lead': 'De bevisar att det är du, tillsammans med lösenordet eller i stället för det.',
   'factors.own.summary': 'Autentiseringsappar, lösennycklar och återställningskoder: lägg till dem och ta bort dem.',
   'factors.own.none': 'Du har ingen än. Med en räcker det inte med ett stulet lösenord för att logga in som du.',

@@ -18,7 +18,7 @@ export const da = {
   'impersonation.why.recorded': 'Dit navn, årsagen og tidspunkterne bliver registreret.',
   'impersonation.why.submit': 'Optræd som {name}',
   'impersonation.again.title': 'Log ind igen',
-  'impersonation.again.lead': '{tenant} kræver to trin. Log ind med begge, før du optræder som {name}.',
+  'impersonation.again.lead': '{tenant} kræver en ekstra faktor. Log ind med din, før du optræder som {name}.',
   'impersonation.again.submit': 'Log ind igen',
   'impersonation.back': 'Vælg en anden',
   'impersonation.foreign': 'Denne formular er fra en anden browser eller for gammel. Prøv igen.',

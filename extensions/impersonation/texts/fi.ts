@@ -18,7 +18,7 @@ export const fi = {
   'impersonation.why.recorded': 'Nimesi, syy ja ajat tallennetaan.',
   'impersonation.why.submit': 'Toimi henkilönä {name}',
   'impersonation.again.title': 'Kirjaudu uudelleen',
-  'impersonation.again.lead': '{tenant} vaatii kaksivaiheisen tunnistautumisen. Kirjaudu sillä ennen kuin toimit henkilönä {name}.',
+  'impersonation.again.lead': '{tenant} vaatii toisen tunnisteen. Kirjaudu sillä, ennen kuin toimit henkilönä {name}.',
   'impersonation.again.submit': 'Kirjaudu uudelleen',
   'impersonation.back': 'Valitse joku muu',
   'impersonation.foreign': 'Tämä lomake on toisesta selaimesta tai liian vanha. Yritä uudelleen.',

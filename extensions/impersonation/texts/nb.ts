@@ -18,7 +18,7 @@ export const nb = {
   'impersonation.why.recorded': 'Navnet ditt, årsaken og tidspunktene blir registrert.',
   'impersonation.why.submit': 'Opptre som {name}',
   'impersonation.again.title': 'Logg inn på nytt',
-  'impersonation.again.lead': '{tenant} krever to trinn. Logg inn med begge før du opptrer som {name}.',
+  'impersonation.again.lead': '{tenant} krever en ekstra faktor. Logg inn med din før du opptrer som {name}.',
   'impersonation.again.submit': 'Logg inn på nytt',
   'impersonation.back': 'Velg en annen',
   'impersonation.foreign': 'Dette skjemaet er fra en annen nettleser eller for gammelt. Prøv igjen.',

@@ -18,7 +18,7 @@ export const sv = {
   'impersonation.why.recorded': 'Ditt namn, orsaken och tiderna registreras.',
   'impersonation.why.submit': 'Agera som {name}',
   'impersonation.again.title': 'Logga in igen',
-  'impersonation.again.lead': '{tenant} kräver två steg. Logga in med båda innan du agerar som {name}.',
+  'impersonation.again.lead': '{tenant} kräver en andra faktor. Logga in med din innan du agerar som {name}.',
   'impersonation.again.submit': 'Logga in igen',
   'impersonation.back': 'Välj någon annan',
   'impersonation.foreign': 'Formuläret är från en annan webbläsare eller för gammalt. Försök igen.',

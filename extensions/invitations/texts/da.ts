@@ -56,17 +56,17 @@ export const da = {
   'invitations.create.taken': 'Der findes en konto med denne e-mailadresse. Log ind på den i stedet.',
   'invitations.create.often':
     'Der er oprettet for mange konti med denne invitation i dag. Log ind på en konto, du har, eller prøv igen i morgen.',
-  'invitations.confirm.title': 'Skal disse konti forbindes?',
+  'invitations.confirm.title': 'Skal disse konti kædes sammen?',
   'invitations.confirm.lead': 'Så logger du ind hos {tenant} med din personlige konto.',
-  'invitations.confirm.submit': 'Forbind konti',
+  'invitations.confirm.submit': 'Kæd konti sammen',
   'invitations.confirm.another': 'Brug en anden konto',
-  'invitations.refused.title': 'Disse konti kan ikke forbindes',
+  'invitations.refused.title': 'Disse konti kan ikke kædes sammen',
   'invitations.refused.sameTenant':
     'Din personlige konto har allerede en konto hos {tenant}. Log ind med den, eller brug en anden personlig konto.',
   'invitations.refused.other':
-    'Denne personlige konto kan ikke forbindes med en konto hos {tenant}. Brug en anden konto, eller spørg {tenant}.',
+    'Denne personlige konto kan ikke kædes sammen med en konto hos {tenant}. Brug en anden konto, eller spørg {tenant}.',
   'invitations.refused.policy':
-    '{tenant}, eller din personlige kontos organisation, tillader ikke, at dens konti forbindes med andre. Bed {tenant} om en ny invitation.',
+    '{tenant}, eller din personlige kontos organisation, tillader ikke, at dens konti kædes sammen med andre. Bed {tenant} om en ny invitation.',
   'invitations.done.title': 'Din konto er klar',
   'invitations.done.signedIn': 'Du er logget ind hos {tenant}. Du kan lukke denne side.',
   'invitations.done.ready': 'Du kan logge ind hos {tenant} fra nu af. Du kan lukke denne side.',

@@ -57,17 +57,17 @@ export const sv = {
   'invitations.create.taken': 'Det finns ett konto med den här e-postadressen. Logga in på det i stället.',
   'invitations.create.often':
     'För många konton har skapats med den här inbjudan i dag. Logga in på ett konto som du har, eller försök igen i morgon.',
-  'invitations.confirm.title': 'Koppla ihop de här kontona?',
+  'invitations.confirm.title': 'Länka de här kontona?',
   'invitations.confirm.lead': 'Då loggar du in hos {tenant} med ditt personliga konto.',
-  'invitations.confirm.submit': 'Koppla ihop',
+  'invitations.confirm.submit': 'Länka kontona',
   'invitations.confirm.another': 'Använd ett annat konto',
-  'invitations.refused.title': 'De här kontona kan inte kopplas ihop',
+  'invitations.refused.title': 'De här kontona kan inte länkas',
   'invitations.refused.sameTenant':
     'Ditt personliga konto har redan ett konto hos {tenant}. Logga in med det, eller använd ett annat personligt konto.',
   'invitations.refused.other':
-    'Det här personliga kontot kan inte kopplas till ett konto hos {tenant}. Använd ett annat konto, eller fråga {tenant}.',
+    'Det här personliga kontot kan inte länkas till ett konto hos {tenant}. Använd ett annat konto, eller fråga {tenant}.',
   'invitations.refused.policy':
-    '{tenant}, eller organisationen för ditt personliga konto, tillåter inte att dess konton kopplas ihop med andra. Be {tenant} om en ny inbjudan.',
+    '{tenant}, eller organisationen för ditt personliga konto, tillåter inte att dess konton länkas till andra. Be {tenant} om en ny inbjudan.',
   'invitations.done.title': 'Ditt konto är klart',
   'invitations.done.signedIn': 'Du är inloggad hos {tenant}. Du kan stänga den här sidan.',
   'invitations.done.ready': 'Du kan logga in hos {tenant} från och med nu. Du kan stänga den här sidan.',

@@ -7,7 +7,7 @@ export const de: Record<keyof typeof en, string> = {
   'linked.none': 'Mit diesem Konto ist kein anderes verknüpft. Verknüpfte Konten haben eine gemeinsame Anmeldung.',
   'linked.add': 'Anderes Konto verknüpfen',
   'linked.closed': 'Diese Organisation lässt nicht zu, dass ihre Konten mit Konten anderer Organisationen verknüpft werden.',
-  'linked.end': 'Trennen',
+  'linked.end': 'Aufheben',
   'linked.linked': 'Die Konten sind verknüpft.',
   'linked.unlinked': 'Die Verknüpfung ist aufgehoben.',
   'linked.back': 'Zurück zu den verknüpften Konten',

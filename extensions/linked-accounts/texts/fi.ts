@@ -7,7 +7,7 @@ export const fi: Record<keyof typeof en, string> = {
   'linked.none': 'Tähän tiliin ei ole yhdistetty muita tilejä. Yhdistetyillä tileillä on yksi yhteinen kirjautuminen.',
   'linked.add': 'Yhdistä toinen tili',
   'linked.closed': 'Tämä organisaatio ei salli tiliensä yhdistämistä muiden organisaatioiden tileihin.',
-  'linked.end': 'Lopeta',
+  'linked.end': 'Pura',
   'linked.linked': 'Tilit on yhdistetty.',
   'linked.unlinked': 'Yhteys on purettu.',
   'linked.back': 'Takaisin yhdistettyihin tileihin',

@@ -14,7 +14,7 @@ export const nb: Record<keyof typeof en, string> = {
   'linked.confirm.title': 'Vil du koble disse kontoene?',
   'linked.confirm.lead': 'Da har du én innlogging for begge, og velger organisasjon.',
   'linked.confirm.credentials':
-    'Passordet og den andre faktoren til kontoen du velger, gjelder deretter for begge. Den andre kontoens brukes ikke lenger.',
+    'Passordet og den ekstra faktoren til kontoen du velger, gjelder deretter for begge. Den andre kontoens brukes ikke lenger.',
   'linked.confirm.submit': 'Koble dem, og logg inn som {userName} ({tenant})',
   'linked.confirm.leave': 'Ikke koble dem',
   'linked.refused.title': 'Disse kontoene kan ikke kobles',
@@ -26,10 +26,10 @@ export const nb: Record<keyof typeof en, string> = {
   'linked.refused.policy': 'En av organisasjonene lar ikke kontoene sine kobles til kontoer i andre organisasjoner.',
   'linked.onlyWay.title': 'Denne koblingen kan ikke avsluttes nå',
   'linked.refused.onlyWay':
-    'Kontoen {userName} har ingen egen måte å logge inn på, så du ville ikke lenger kunne logge inn på den. Spør administratoren i {tenant}.',
+    'Kontoen {userName} har ingen egen måte å logge inn på, så du ville ikke lenger kunne logge inn på den. Spør administratoren hos {tenant}.',
   'linked.unlink.title': 'Vil du avslutte koblingen?',
   'linked.unlink.text':
-    'Når du avslutter koblingen, blir du logget ut av {tenant}. Deretter har {userName} sin egen innlogging. Hvis den ikke har noe passord, kan administratoren i {tenant} hjelpe.',
+    'Når du avslutter koblingen, blir du logget ut av {tenant}. Deretter har {userName} sin egen innlogging. Hvis den ikke har noe passord, kan administratoren hos {tenant} hjelpe.',
   'linked.unlink.submit': 'Avslutt koblingen',
   'linked.unlink.leave': 'Behold koblingen',
   'linked.lost.title': 'Begynn på nytt',

@@ -26,10 +26,10 @@ export const sv: Record<keyof typeof en, string> = {
   'linked.refused.policy': 'En av organisationerna tillåter inte att dess konton länkas till konton i andra organisationer.',
   'linked.onlyWay.title': 'Den här länken kan inte avslutas nu',
   'linked.refused.onlyWay':
-    'Kontot {userName} har inget eget sätt att logga in, så du skulle inte längre kunna logga in på det. Fråga administratören på {tenant}.',
+    'Kontot {userName} har inget eget sätt att logga in, så du skulle inte längre kunna logga in på det. Fråga administratören hos {tenant}.',
   'linked.unlink.title': 'Vill du avsluta länken?',
   'linked.unlink.text':
-    'När du avslutar länken loggas du ut från {tenant}. Därefter har {userName} en egen inloggning. Om kontot saknar lösenord kan administratören på {tenant} hjälpa till.',
+    'När du avslutar länken loggas du ut från {tenant}. Därefter har {userName} en egen inloggning. Om kontot saknar lösenord kan administratören hos {tenant} hjälpa till.',
   'linked.unlink.submit': 'Avsluta länken',
   'linked.unlink.leave': 'Behåll länken',
   'linked.lost.title': 'Börja om',

@@ -124,7 +124,7 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.mail.stop.text':
     'Nogen bad om en anden e-mailadresse til din konto hos {tenant}. Denne gælder, indtil den anden er bekræftet. Hvis det ikke var dig, så stop ændringen, og vælg en ny adgangskode.',
   'passwords.mail.stop.button': 'Stop ændringen',
-  'passwords.mail.stop.ignore': 'Hvis det var dig, skal du ikke gøre noget.',
+  'passwords.mail.stop.ignore': 'Hvis det var dig, behøver du ikke gøre noget.',
   'passwords.mail.taken.subject': 'Din e-mailadresse hos {tenant}',
   'passwords.mail.taken.text': 'Nogen ville bruge denne adresse til sin konto hos {tenant}. Den bliver ved din konto der.',
   'passwords.mail.password.subject': 'Din adgangskode er ændret',
@@ -171,8 +171,8 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.mail.signedOutThere.subject': 'Du er logget ud af en applikation',
   'passwords.mail.signedOutThere.text': 'Din konto hos {tenant} er logget ud af {client}.',
   'passwords.mail.signedOutThere.unnamed': 'Din konto hos {tenant} er logget ud af en applikation.',
-  'passwords.mail.linked.subject': 'Dine konti er forbundet',
-  'passwords.mail.linked.text': 'Din konto hos {tenant} er forbundet med en anden konto. De har ét fælles login.',
-  'passwords.mail.unlinked.subject': 'En forbindelse til din konto er afsluttet',
-  'passwords.mail.unlinked.text': 'Din konto hos {tenant} er ikke længere forbundet med en anden konto.',
+  'passwords.mail.linked.subject': 'Dine konti er kædet sammen',
+  'passwords.mail.linked.text': 'Din konto hos {tenant} er kædet sammen med en anden konto. De har ét fælles login.',
+  'passwords.mail.unlinked.subject': 'En forbindelse til din konto er ophævet',
+  'passwords.mail.unlinked.text': 'Din konto hos {tenant} er ikke længere kædet sammen med en anden konto.',
 };

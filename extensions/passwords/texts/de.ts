@@ -143,10 +143,10 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.mail.factorAdded.subject': 'Ein Anmeldefaktor wurde hinzugefügt',
   'passwords.mail.factorAdded.text':
     'Ihr Konto bei {tenant} hat einen Weg mehr, eine Anmeldung zu beweisen: eine App, einen Passkey oder Wiederherstellungscodes.',
-  'passwords.mail.identityAdded.subject': 'Eine weitere Anmeldeart wurde verbunden',
+  'passwords.mail.identityAdded.subject': 'Ein weiterer Anmeldeweg wurde verbunden',
   'passwords.mail.identityAdded.text':
     'An Ihrem Konto bei {tenant} kann man sich von nun an mit einem Konto bei einem anderen Anbieter anmelden.',
-  'passwords.mail.identityRemoved.subject': 'Eine Anmeldeart wurde getrennt',
+  'passwords.mail.identityRemoved.subject': 'Ein Anmeldeweg wurde entfernt',
   'passwords.mail.identityRemoved.text':
     'An Ihrem Konto bei {tenant} kann man sich nicht mehr mit einem Konto bei einem anderen Anbieter anmelden.',
   'passwords.mail.factorRemoved.subject': 'Ein Anmeldefaktor wurde entfernt',
@@ -163,9 +163,9 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.mail.newBrowser.note':
     'Angemeldet am {time} (UTC). Wenn Sie das waren, müssen Sie nichts tun. Wenn Sie das nicht waren, beenden Sie diese Sitzung, ändern Sie Ihr Passwort und sagen Sie es sofort {tenant}.',
   'passwords.mail.ended': 'Beendet am {time} (UTC). Wenn Sie das nicht waren, ändern Sie Ihr Passwort und sagen Sie es sofort {tenant}.',
-  'passwords.mail.identityConfirmed.subject': 'Eine Anmeldeart wurde bestätigt',
+  'passwords.mail.identityConfirmed.subject': 'Ein Anmeldeweg wurde bestätigt',
   'passwords.mail.identityConfirmed.text':
-    'Bei einer Anmeldung wurde ein Konto bei einem anderen Anbieter bestätigt, das ein Administrator für Ihr Konto bei {tenant} eingetragen hatte. Von nun an kann man sich damit anmelden.',
+    'Bei einer Anmeldung wurde ein Konto bei einem anderen Anbieter bestätigt, das die Administration für Ihr Konto bei {tenant} eingetragen hatte. Von nun an kann man sich damit anmelden.',
   'passwords.mail.sessionEnded.subject': 'Eine Sitzung wurde beendet',
   'passwords.mail.sessionEnded.text': 'Eine Sitzung Ihres Kontos bei {tenant} wurde beendet.',
   'passwords.mail.signedOut.subject': 'Ihr Konto wurde abgemeldet',
@@ -179,6 +179,6 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.mail.signedOutThere.unnamed': 'Ihr Konto bei {tenant} wurde von einer Anwendung abgemeldet.',
   'passwords.mail.linked.subject': 'Ihre Konten wurden verknüpft',
   'passwords.mail.linked.text': 'Ihr Konto bei {tenant} wurde mit einem anderen Konto verknüpft. Sie haben eine gemeinsame Anmeldung.',
-  'passwords.mail.unlinked.subject': 'Eine Verknüpfung Ihres Kontos wurde beendet',
+  'passwords.mail.unlinked.subject': 'Eine Verknüpfung Ihres Kontos wurde aufgehoben',
   'passwords.mail.unlinked.text': 'Ihr Konto bei {tenant} ist nicht mehr mit einem anderen Konto verknüpft.',
 };

@@ -138,14 +138,15 @@ export const en = {
   'passwords.mail.factorAdded.subject': 'A sign-in factor was added',
   'passwords.mail.factorAdded.text': 'Your account at {tenant} has one more way to prove a sign-in: an app, a passkey or recovery codes.',
   'passwords.mail.identityAdded.subject': 'Another way to sign in was connected',
-  'passwords.mail.identityAdded.text': 'Your account at {tenant} can be signed in to by an account at another provider from now on.',
+  'passwords.mail.identityAdded.text': 'From now on, an account at another provider can be used to sign in to your account at {tenant}.',
   'passwords.mail.identityRemoved.subject': 'A way to sign in was disconnected',
-  'passwords.mail.identityRemoved.text': 'Your account at {tenant} can no longer be signed in to by an account at another provider.',
+  'passwords.mail.identityRemoved.text': 'An account at another provider can no longer be used to sign in to your account at {tenant}.',
   'passwords.mail.factorRemoved.subject': 'A sign-in factor was removed',
-  'passwords.mail.factorRemoved.text': 'Your account at {tenant} has one way less to prove a sign-in: an app, a passkey or recovery codes.',
+  'passwords.mail.factorRemoved.text':
+    'Your account at {tenant} has one way fewer to prove a sign-in: an app, a passkey or recovery codes.',
   'passwords.mail.codesGuessed.subject': 'Wrong codes at your sign-in',
   'passwords.mail.codesGuessed.text':
-    'Somebody entered the password of your account at {tenant}, and then many wrong codes. No codes of that kind are taken for a while.',
+    'Somebody entered the password of your account at {tenant}, and then many wrong codes. No codes of that kind are accepted for a while.',
   'passwords.mail.newBrowser.subject': 'A sign-in from a new browser',
   'passwords.mail.newBrowser.text':
     'There was a sign-in to your account at {tenant} from a browser that the account does not know: {browser}.',

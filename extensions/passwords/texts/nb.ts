@@ -140,7 +140,7 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.mail.factorAdded.subject': 'En innloggingsfaktor er lagt til',
   'passwords.mail.factorAdded.text':
     'Kontoen din hos {tenant} har fått én måte til å bevise en innlogging på: en app, en passnøkkel eller gjenopprettingskoder.',
-  'passwords.mail.identityAdded.subject': 'En annen måte å logge inn på er knyttet til',
+  'passwords.mail.identityAdded.subject': 'En annen måte å logge inn på er koblet til',
   'passwords.mail.identityAdded.text': 'Fra nå av kan man logge inn på kontoen din hos {tenant} med en konto hos en annen leverandør.',
   'passwords.mail.identityRemoved.subject': 'En måte å logge inn på er koblet fra',
   'passwords.mail.identityRemoved.text': 'Man kan ikke lenger logge inn på kontoen din hos {tenant} med en konto hos en annen leverandør.',

@@ -77,7 +77,7 @@ export const da: Texts = {
   'consent.withdraw': 'Du kan når som helst trække dette tilbage i {link}.',
   'consent.account': 'din konto',
   'scope.openid': 'Vide, at det er dig',
-  'scope.profile': 'Se dit navn, billede og din profil',
+  'scope.profile': 'Se dit navn, dit billede og din profil',
   'scope.email': 'Se din e-mailadresse',
   'scope.phone': 'Se dit telefonnummer',
   'scope.address': 'Se din postadresse',

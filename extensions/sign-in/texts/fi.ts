@@ -33,7 +33,7 @@ export const fi: Texts = {
   'password.missing': 'Anna salasana.',
   'credentials.mismatch': 'Sähköposti ja salasana eivät täsmää.',
   'account.unconfirmed':
-    'Ennen kuin voit kirjautua tänne, salasanasi tai tiliesi välinen linkki on vahvistettava. Kysy ylläpitäjältä, jolla on kaikki tilin oikeudet.',
+    'Ennen kuin voit kirjautua tänne, salasanasi tai tiliesi välinen yhteys on vahvistettava. Kysy ylläpitäjältä, jolla on kaikki tilin oikeudet.',
   'attempts.exceeded': 'Liian monta yritystä. Odota ennen uutta yritystä: {duration}.',
   busy: 'Moni kirjautuu juuri nyt. Yritä hetken kuluttua uudelleen.',
 

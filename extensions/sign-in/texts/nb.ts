@@ -77,7 +77,7 @@ export const nb: Texts = {
   'consent.withdraw': 'Du kan når som helst trekke dette tilbake i {link}.',
   'consent.account': 'kontoen din',
   'scope.openid': 'Vite at det er deg',
-  'scope.profile': 'Se navn, bilde og profil',
+  'scope.profile': 'Se navnet, bildet og profilen din',
   'scope.email': 'Se e-postadressen din',
   'scope.phone': 'Se telefonnummeret ditt',
   'scope.address': 'Se postadressen din',

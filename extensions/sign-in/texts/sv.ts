@@ -68,7 +68,7 @@ export const sv: Texts = {
   'consent.title': 'Ge {client} åtkomst?',
   'consent.title.plain': 'Ge åtkomst?',
   'consent.lead': 'Applikationen kommer att kunna:',
-  'consent.more': 'Det kommer också att kunna:',
+  'consent.more': 'Den kommer också att kunna:',
   'consent.api': 'Använda {api} åt dig ({scope})',
   'consent.client': 'Om {client}',
   'consent.policy': 'Integritetspolicy',

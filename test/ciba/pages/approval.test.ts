@@ -68,7 +68,7 @@ describe('what approval takes', () => {
     passTime(700);
     const { authReqId, request } = await asking.ask(person.me);
     const page = await person.agent.get(pageOf(request.id));
-    expect(page.body).toContain('To approve, you sign in anew');
+    expect(page.body).toContain('To approve, you sign in again');
     const again = await press(page, 'approve');
     expect([again.url.includes('/interaction/'), await stateOf(request.id)]).toEqual([true, 'pending']);
     const back = await submit(

@@ -31,7 +31,7 @@ export const sv: Record<keyof typeof en, string> = {
   'sign-in.often.text': 'Du har ändrat många saker på kort tid. Försök igen om {minutes} min.',
   'sign-in.mail.greeting': 'Hej,',
   'sign-in.mail.until': 'Länken fungerar en gång, till {time} (UTC).',
-  'sign-in.mail.ignore': 'Om du inte vet vad det här gäller kan du bortse från det här e-brevet.',
+  'sign-in.mail.ignore': 'Om du inte vet vad det här gäller kan du bortse från det här mejlet.',
   'sign-in.mail.register.subject': 'Skapa ditt konto hos {tenant}',
   'sign-in.mail.register.text': 'Ett steg återstår för att skapa ditt konto hos {tenant}: bekräfta att det här är din adress.',
   'sign-in.mail.register.button': 'Skapa konto',
