@@ -101,12 +101,13 @@ async function dataOf({ directory }: ExtensionContext, { account: { person, tena
     person: record,
     user,
     password,
+    pendingEmail,
     unreadable,
     ...others
   } = await directory.forTenant(tenant.id).persons.export(person.id, 'person');
   return {
     ...others,
-    ...present({ subsidiary, password, unreadable }),
+    ...present({ subsidiary, password, pendingEmail, unreadable }),
     person: { ...(knownPart(personForm, record) as object), hasNationalId: record.nationalId !== undefined },
     ...(user && { user: knownPart(userForm, user) }),
   };

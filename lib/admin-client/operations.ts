@@ -322,6 +322,12 @@ export interface PersonExport {
     readonly updatedAt: string;
   };
   readonly user?: User;
+  /** The requested e-mail address, until the user opens the mailed link that proves it. */
+  readonly pendingEmail?: {
+    readonly address: string;
+    /** Format: date-time */
+    readonly expiresAt: string;
+  };
   readonly groups: readonly { readonly id: string; readonly name: string }[];
   readonly password?: {
     /** Format: date-time */

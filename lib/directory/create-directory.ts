@@ -76,7 +76,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   nudgeAtWork(options, background.outbox, tenantRemoval);
   const { invitationParts, passwordResets, emailProofs } = createLinkServices(options, context, { ...background, ...accountServices });
   const history = createHistory(options, context, accountServices.accounts);
-  const personExports = createPersonExports({ ...context, ...history });
+  const personExports = createPersonExports({ ...context, ...history, emailProofs });
   const missingReferences = createMissingReferences(context);
   const { credentials, ownPasswords, privileges, accounts, policies, meansSources, waysIn } = accountServices;
   const { trials, outbox, deliveries, keyCompletion, events, eventFeed } = background;

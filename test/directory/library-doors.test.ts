@@ -101,6 +101,7 @@ function argumentsOf(alice: PersonWithUser, account: Account | undefined, ofGrou
     'passwordResets.read': ['token'],
     'emailProofs.read': ['token'],
     'emailProofs.readStop': ['token'],
+    'emailProofs.pending': [user],
     'acceptance.read': ['token'],
     'eventFeed.read': [{ limit: 1000 }],
     'eventFeed.head': [],

@@ -275,6 +275,57 @@ describe('PG-MAILPENDING the former address is told when a change is asked for, 
   });
 });
 
+describe('both exports have the requested address until its link is used, expires or is stopped', () => {
+  const addressesIn = async (email: string, personId: string): Promise<readonly (string | undefined)[]> => {
+    const agent = new Agent();
+    const page = await signInPages(agent, await agent.follow(await agent.get(`${service.issuer}/idp/account/data`)), email);
+    const own = JSON.parse((await agent.submit(page, {})).body);
+    const root = administer(service.issuer, await adminToken(service.issuer, 'root'));
+    const { status, json } = await root(`/tenants/${acme}/persons/${personId}/export`);
+    expect([status, json.pendingEmail]).toEqual([200, own.pendingEmail]);
+    if (own.pendingEmail) expect(Object.keys(own.pendingEmail).sort()).toEqual(['address', 'expiresAt']);
+    return [own.pendingEmail?.address, own.person.email];
+  };
+
+  test('a request without an end is in both, and a request that another replaced is not', async () => {
+    const { email, personId, next } = await person();
+    expect(await addressesIn(email, personId)).toEqual([undefined, email]);
+    const agent = new Agent();
+    await ask(agent, email, `first-${next}`);
+    await proofTo(`first-${next}`);
+    await ask(agent, email, next);
+    const before = Date.now();
+    await proofTo(next);
+    expect(await addressesIn(email, personId)).toEqual([next, email]);
+    const { pendingEmail } = await service.idp.tenant(acme).persons.export(personId);
+    expect(Math.abs(Number(pendingEmail?.expiresAt) - before - 86_400_000)).toBeLessThan(60_000);
+  });
+
+  test.each<[string, (agent: Agent, email: string, next: string) => Promise<unknown>]>([
+    ['expired', async () => passTime(86_401)],
+    ['was stopped', async (_, email) => press(new Agent(), await stopTo(email))],
+    [
+      'ended with its sign-in',
+      async (agent) => agent.follow(await agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' })),
+    ],
+  ])('a request that %s is in neither', async (_, end) => {
+    const { email, personId, next } = await person();
+    const agent = new Agent();
+    await ask(agent, email, next);
+    await proofTo(next);
+    await end(agent, email, next);
+    expect(await addressesIn(email, personId)).toEqual([undefined, email]);
+  });
+
+  test('a request whose link was used is in neither, and the address is the one of the record', async () => {
+    const { email, personId, next } = await person();
+    const agent = new Agent();
+    await ask(agent, email, next);
+    await press(agent, await proofTo(next));
+    expect(await addressesIn(next, personId)).toEqual([undefined, next]);
+  });
+});
+
 test('design §6: nothing here was an error of the service but the mail that the host refused', () => {
   expect(new Set(service.logged.map(([, message]) => message))).toEqual(
     new Set(['the host failed to send a mail, and the service retries', 'a delivery failed, and the service retries']),

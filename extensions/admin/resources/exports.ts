@@ -14,6 +14,12 @@ const PersonExport = Type.Object(
     subsidiary: Type.Optional(named()),
     person: personItem,
     user: Type.Optional(userItem),
+    pendingEmail: Type.Optional(
+      Type.Object(
+        { address: Type.String(), expiresAt: instant() },
+        { additionalProperties: false, description: 'The requested e-mail address, until the user opens the mailed link that proves it.' },
+      ),
+    ),
     groups: Type.Array(named()),
     password: Type.Optional(form({ changedAt: instant() })),
     consents: Type.Array(
@@ -46,12 +52,14 @@ export const exports = [
     async handle({ params: { tid, id }, directory }) {
       const { persons } = directory.forTenant(tid);
       const person = await persons.require(id);
-      const { tenant, subsidiary, groups, password, consents, invitations, signIns, others, unreadable } = await persons.export(id);
+      const { tenant, subsidiary, pendingEmail, groups, password, consents, invitations, signIns, others, unreadable } =
+        await persons.export(id);
       return asJson({
         tenant,
         subsidiary,
         person: personView(person),
         user: person.user && userView(person as PersonWithUser),
+        pendingEmail,
         groups,
         password,
         consents,

@@ -1,6 +1,6 @@
 import { IdpError } from '../../errors.js';
 import { leftOutIn, leftOutOf, withLeftOut } from '../../store/records/left-out.js';
-import type { Invitation, Person, User } from '../../store/records/records.js';
+import type { EmailProof, Invitation, Person, User } from '../../store/records/records.js';
 import type { DirectoryContext, ExportReader } from '../context.js';
 import type { RecentSignIn, RecentSignIns } from './recent-sign-ins.js';
 
@@ -11,6 +11,8 @@ export interface PersonExport {
   /** The record, with `nationalId` in clear. */
   readonly person: Omit<Person, 'user' | 'nationalIdHash' | (typeof derived)[number] | 'pendingEvents' | 'outbox'>;
   readonly user?: Omit<User, 'userNameKey' | 'externalIdentityKeys'>;
+  /** The requested address, until the user opens its mailed link. */
+  readonly pendingEmail?: Pick<EmailProof, 'address' | 'expiresAt'>;
   readonly groups: readonly { readonly id: string; readonly name: string }[];
   readonly password?: { readonly changedAt: Date };
   readonly consents: readonly {
@@ -48,9 +50,10 @@ export interface PersonExports {
 
 interface Parts extends Pick<DirectoryContext, 'collections' | 'nationalIds'> {
   readonly signInHistory: Pick<RecentSignIns, 'list'>;
+  readonly emailProofs: { pending(userId: string): Promise<PersonExport['pendingEmail']> };
 }
 
-export function createPersonExports({ collections, nationalIds, signInHistory }: Parts): PersonExports {
+export function createPersonExports({ collections, nationalIds, signInHistory, emailProofs }: Parts): PersonExports {
   const sources: ExportSource[] = [];
   const { tenants, subsidiaries, persons, groups, credentials, consents, invitations } = collections;
 
@@ -102,11 +105,12 @@ export function createPersonExports({ collections, nationalIds, signInHistory }:
   }
 
   async function userParts(tid: string, user: User): Promise<Partial<PersonExport>> {
-    const [ofGroups, credential, allowed, signIns] = await Promise.all([
+    const [ofGroups, credential, allowed, signIns, pendingEmail] = await Promise.all([
       Promise.all(user.groupIds.map((id) => groups.get(id))),
       credentials.get(user.id),
       consents.find({ byUser: [user.id] }),
       signInHistory.list({ tid, userId: user.id }),
+      emailProofs.pending(user.id),
     ]);
     return {
       user: omitted(user, 'userNameKey', 'externalIdentityKeys'),
@@ -116,6 +120,7 @@ export function createPersonExports({ collections, nationalIds, signInHistory }:
         leftOutOf(allowed),
       ),
       signIns,
+      ...(pendingEmail && { pendingEmail }),
       ...(credential?.passwordHash !== undefined && { password: { changedAt: credential.updatedAt } }),
     };
   }

@@ -84,6 +84,8 @@ export interface EmailProofs {
   readStop(token: string): LinkRef | undefined;
   /** Stops a pending change. Changes nothing if the change was stopped or confirmed, or has expired. */
   stop(ref: LinkRef): Promise<void>;
+  /** Returns the address whose mailed link can still be opened. Undefined if the newest mailed link was used or stopped, or has expired. */
+  pending(userId: string): Promise<Pick<EmailProof, 'address' | 'expiresAt'> | undefined>;
   /** Records that former addresses were notified of the change. */
   notified(userId: string, addresses: readonly string[]): Promise<void>;
 }
@@ -114,6 +116,8 @@ export const createEmailProofs = (parts: Parts): EmailProofs => ({
       return { ...row, user: { ...row.user, emailProof: { ...proof, stoppedAt: new Date(now()) } }, updatedAt: new Date(now()) };
     });
   },
+
+  pending: (userId) => pending(parts, userId),
 
   notified(userId, addresses) {
     const { now } = parts.context;
@@ -185,6 +189,16 @@ async function open(parts: Parts, ref: LinkRef): Promise<(OpenedEmailProof & Pic
   const state = await stateOf(parts, ref, proof, account);
   return { ref, requestId, state, address, person, tenant, ...present({ owner, clientId }) };
 }
+
+async function pending(parts: Parts, userId: string): ReturnType<EmailProofs['pending']> {
+  const account = await parts.accounts.findByOid(userId);
+  const proof = account?.person.user.emailProof;
+  if (!account || !proof) return undefined;
+  const state = await stateOf(parts, { id: userId, serial: proof.serial }, proof, account);
+  return over.has(state) ? undefined : { address: proof.address, expiresAt: proof.expiresAt };
+}
+
+const over: ReadonlySet<EmailProofState> = new Set(['used', 'expired', 'stopped']);
 
 async function accept(parts: Parts, ref: LinkRef, vouchedBy?: Voucher): Promise<void> {
   const { context } = parts;

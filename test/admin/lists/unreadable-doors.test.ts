@@ -247,6 +247,18 @@ test('unreadable groups of a user, children of a link, and parts of an export ar
   expect((await ofAcme(`${tenant}/users/${records.user}/links`)).json.unreadable).toBeUndefined();
 });
 
+test.each<[string, (proof: StoredRow) => object]>([
+  ['/user/emailProof', () => 5 as never],
+  ['/user/emailProof/expiresAt', (proof) => ({ ...proof, expiresAt: 'soon' })],
+  ['/user/emailProof/address', ({ address: _, ...proof }) => proof],
+])('an export of a person whose requested address is malformed at %s names the member', async (path, damaged) => {
+  const { person } = await invited();
+  const { user } = (await rowsOf('persons').get(person)) as StoredRow;
+  const proof = { id: '', version: 1, serial: 1, requestId: 'r', address: 'next@acme.test', expiresAt: new Date(Date.now() + 60_000) };
+  await broken('persons', person, { user: { ...(user as object), emailProof: damaged(proof) } });
+  expect(said(await ofAcme(`${tenant}/persons/${person}/export`))).toEqual([409, 'record_unreadable', [path]]);
+});
+
 describe('X-2: an export of a person whose reference names a record of another tenant', () => {
   const references: Readonly<Record<string, (row: StoredRow, id: string) => object>> = {
     groups: (row, id) => ({ user: { ...(row.user as object), groupIds: [id] } }),
