@@ -44,7 +44,7 @@ export interface EventMap {
   UserActivated: { readonly AggregateId: string };
   /**
    * Every sign-in and token of the user before this moment is revoked, except those of a session that the user keeps. `Reason` names the credential whose
-   * change required the sign-out. `Reason` is absent if somebody asked for the sign-out itself.
+   * change required the sign-out. `Reason` is absent if a user, an administrator or the host asked for the sign-out.
    */
   UserSignedOut: { readonly AggregateId: string; readonly Reason?: SignOutReason };
   /** An authorized client or administrator had a reset link mailed to the user. */

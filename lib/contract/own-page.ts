@@ -7,7 +7,7 @@ import type { Text } from './pages/view.js';
 import type { BrowserSignIn } from './sign-in/logout-participant.js';
 import type { InternalClients, SignInAsk } from './sign-in/sign-in-request.js';
 
-/** Maximum age in seconds of a sign-in that changes something which needs a recent sign-in. */
+/** Maximum age in seconds of a recent sign-in. Pages that change something need a recent sign-in. */
 export const RECENT_SIGN_IN_SECONDS = 600;
 
 /**
@@ -23,28 +23,28 @@ export interface OwnPage {
   /** The internal client that users sign in to, for `clients` of the extension. Pages call the internal client “your account”. */
   readonly clients: InternalClients;
   /**
-   * Returns the sign-in of the user. Undefined if another page was shown: a sign-in, the page for impersonators, who cannot do this, or the page for a session
-   * that posted too many forms.
+   * Returns the sign-in of the user. Undefined if the browser got another page instead: a sign-in, the page for impersonators, or the page about too many
+   * forms.
    * @param next path to return to after a sign-in.
    * @param changes whether the sign-in has to pass {@link OwnPage.mayChange}. `false` for a route that only shows something. @default true
    */
   present(ctx: Context, next: string, changes?: boolean): Promise<BrowserSignIn | undefined>;
   /** Returns whether the sign-in is as recent as the page needs it. */
   isRecent(here: BrowserSignIn): boolean;
-  /** Returns whether the sign-in is what the page needs. */
+  /** Returns whether the sign-in meets the page's {@link OwnPageNeeds}. */
   mayChange(here: BrowserSignIn): Promise<boolean>;
   /**
-   * Sends the browser to a sign-in. With `here`, the sign-in must be a sign-in of that account that is what the page needs. A page that ends the other
-   * sign-ins of its user spares the session of the browser (`sessions.endOthers`). The page cannot sign the browser in again, because a cut-off by somebody
-   * else has to end the session too.
+   * Sends the browser to a sign-in. With `here`, the sign-in must be by the same account, and meet the page's {@link OwnPageNeeds}. A page that ends the
+   * other sign-ins of its user spares the session of the browser (`sessions.endOthers`). The page cannot sign the browser in again, because a cut-off by
+   * another actor has to end the session too.
    * @param next path that {@link OwnPage.returned} returns.
    */
   signIn(ctx: Context, next: string, here?: BrowserSignIn, more?: Partial<Omit<SignInAsk, 'client' | 'state' | 'signIn'>>): Promise<void>;
   /** Returns the path to continue at after the sign-in; undefined if the user did not sign in. Call this method at `<path>/return`. */
   returned(ctx: Context): Promise<string | undefined>;
   /**
-   * Returns the URL to redirect to after a form, with a notice of what the form has done. Only this browser and this account get the notice, so that a link of
-   * a stranger cannot say that something was done.
+   * Returns the URL to redirect to after a form, with a notice of what the form has done. Only this browser and this account get the notice, so that a link
+   * of a stranger cannot make the page confirm what was not done.
    * @param notice name of the text that the page shows.
    */
   withNotice(ctx: Context, here: Pick<BrowserSignIn, 'oid'>, url: string, notice: string): string;
@@ -53,8 +53,8 @@ export interface OwnPage {
 }
 
 /**
- * Member of `ctx.state` that {@link OwnPage.present} sets: the person whose own page it is. The page gets the headers of an own page, and the language of the
- * person.
+ * Member of `ctx.state` that {@link OwnPage.present} sets: the person whose data the page shows. The page gets the headers of an own page, and the language
+ * of the person.
  */
 export interface OwnPageState {
   ownPageOf?: Pick<Person, 'locale'>;
@@ -118,7 +118,7 @@ export function createOwnPage(
   /** Counts a form, because a form may queue events, deliveries and mails. Returns whether the page about too many forms was shown. */
   const isRefused = async (ctx: Context, { oid, session, account: { tenant } }: BrowserSignIn): Promise<boolean> => {
     if (ctx.method !== 'POST') return false;
-    // By session, so that an attacker with another session of the user cannot keep the user from these pages.
+    // Counts by session, so that an attacker with another session of the user cannot keep the user from these pages.
     const counted = await forms.attempt(oid, session);
     if (!counted.isOver) return false;
     ctx.set('Retry-After', String(counted.seconds));

@@ -17,8 +17,8 @@ export interface ExtensionRouter {
   readonly patch: AddRoute;
   readonly delete: AddRoute;
   /**
-   * Adds the route of a page's form. The route reads the form, and evaluates it once if it is sent twice with the same content. It refuses the form while
-   * somebody impersonates a user in this browser. It checks that the form came from the page of this service, in this browser, about this subject.
+   * Adds the route of a page's form. The route reads the form, and evaluates the form once if it is sent twice with the same content. The route refuses the
+   * form while a user is impersonated in this browser. The route checks that the form came from the page of this service, in this browser, about this subject.
    * @example
    * ```ts
    * import { type Context, createOwnPage, type Extension, perContext, redirectByGet, type Text, typedField } from 'tenant-idp/extension';

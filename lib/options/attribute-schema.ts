@@ -40,7 +40,7 @@ const otherReferences: readonly string[] = ['$anchor', '$dynamicAnchor', '$dynam
 
 interface Read {
   readonly problems: readonly ConfigProblem[];
-  /** Undefined without the option, and if there are problems. */
+  /** Rules of attributes. Undefined without the option, and if there are problems. */
   readonly rules?: AttributeRules;
 }
 
@@ -69,7 +69,7 @@ export async function readAttributes(options: unknown): Promise<Read> {
 
 /** Maximum schemas in the schema. The code that `ajv` generates for more schemas overflows the stack. */
 const MOST_SCHEMAS = 1000;
-/** Maximum levels of objects and lists in the schema, for the same reason. */
+/** Maximum levels of objects and lists in the schema, because more levels overflow the stack too. */
 const MOST_LEVELS = 100;
 
 /** Returns the schema as JSON, or the expected form. */

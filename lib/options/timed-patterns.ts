@@ -10,7 +10,7 @@ const MOST_MS = 200;
 const run = new Script('run()');
 const context = createContext({ run: (): boolean => false });
 
-/** Returns the result; undefined if the time is over. */
+/** Returns the result; undefined after the time limit. */
 function timed(test: () => boolean, ms: number): boolean | undefined {
   context.run = test;
   try {
@@ -31,11 +31,11 @@ export class TimedPatterns {
     return check();
   }
 
-  /** Creates a pattern, as `ajv` asks for it. @throws SyntaxError */
+  /** Creates a pattern in the form that `ajv` requires. @throws SyntaxError */
   readonly regExp = Object.assign(
     (pattern: string, flags: string) => {
       const regExp = new RegExp(pattern, flags);
-      // `ajv` tells patterns apart by their texts.
+      // `ajv` distinguishes patterns by their texts.
       return { test: (text: string) => this.#test(regExp, text), toString: () => String(regExp) };
     },
     { code: 'new RegExp' },

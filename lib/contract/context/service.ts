@@ -22,7 +22,7 @@ export interface ExtensionService {
   readonly branding: Branding;
   /** Prefix of the service's own paths, as opposed to the paths of the protocol: `/idp`. */
   readonly own: string;
-  /** Whether `/.well-known/change-password` leads to the page of the password: the option `paths.changePassword`. */
+  /** Whether `/.well-known/change-password` leads to the page on which users change their password: the option `paths.changePassword`. */
   readonly changePassword: boolean;
   /** Returns the absolute URL of a path below the issuer. */
   url(path: string): string;

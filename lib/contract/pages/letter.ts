@@ -37,11 +37,12 @@ export type LetterPart<Words = Text> =
   | { readonly part: 'button'; readonly text: Words; readonly href: string };
 
 /**
- * Rate limit of a letter, by who can cause it. Each limit has its own count, so that nobody can use up the mails that tell users of changes.
+ * Rate limit of a letter, by who can cause it. Each limit has its own count, so that nobody can use up the mails that notify users of changes.
  * - `account`: only the user, an administrator of the tenant, or the service, such as a notice of a change. Counted by address and tenant.
  * - `anybody`: also a person who only knows the address, or an administrator of another tenant, such as a reset link or an invitation.
- * - `frequent`: the user, many times in an hour. Counted by address and tenant. A letter above the limit is not sent, and the log says so. A letter above
- *   another limit is rejected, so that it is retried.
+ * - `frequent`: the user, many times in an hour. Counted by address and tenant. A letter above this rate limit is not sent, and the service logs it.
+ *
+ * A letter above another rate limit is rejected, so that the letter is retried.
  */
 export type LetterLimit = 'account' | 'anybody' | 'frequent';
 
@@ -68,7 +69,7 @@ export type WriteLetter = (letter: Letter, look: Look) => MailMessage;
 
 export interface Mail {
   /**
-   * Gives a letter to the host's mail. Call it in a handler of `deliveries`, which retries a letter that it rejects.
+   * Gives a letter to the host's mail. Call `send` in a handler of `deliveries`, because a delivery is retried after a rejection.
    * @throws Error if the host does not take the mail within 30 seconds, or if the address got five mails of the same {@link LetterLimit} in the last hour.
    */
   send(letter: Letter): Promise<void>;

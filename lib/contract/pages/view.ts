@@ -165,7 +165,7 @@ export type ViewPart<Words = Text> =
       readonly lines?: readonly Words[];
       readonly name?: string;
       readonly value?: string;
-      /** `warning`: takes something away, or is the answer of a user whom somebody tries to deceive. */
+      /** `warning`: a button that takes something away, or that is for a user whom an attacker tries to deceive. */
       readonly look?: 'quiet' | 'warning';
     }
   /** An entry of a choice that opens in place: parts behind a title and a sentence. Works without JavaScript. */

@@ -5,7 +5,7 @@ import type { Attribution, SignOutReason } from '../../events.js';
 /** A session: one browser in which a user is signed in, or a sign-in without a browser. */
 export interface UserSession {
   readonly id: string;
-  /** False for a grant that is a sign-in by itself, such as that of CIBA: it belongs to the client alone, and has none of the browser's members. */
+  /** False for a grant that is a sign-in by itself, such as a grant of CIBA. Such a grant belongs to the client alone, and has no members of a browser. */
   readonly inBrowser: boolean;
   readonly signedInAt: Date;
   /**
@@ -18,7 +18,7 @@ export interface UserSession {
   /** As in the claim `amr`. */
   readonly amr: readonly string[];
   readonly idp: string;
-  /** Name of the browser that signed in, such as `Firefox`. Absent if it is unknown. In an impersonation, it is the impersonator's browser. */
+  /** Name of the browser that signed in, such as `Firefox`. In an impersonation, the browser is the impersonator's. Absent for an unknown browser. */
   readonly browser?: string;
   /** Name of the operating system of {@link browser}, such as `Windows`. */
   readonly system?: string;
@@ -30,15 +30,15 @@ export interface UserSession {
   readonly clientIds: readonly string[];
 }
 
-/** A client that a user is signed in to: the client has a grant of the user, in a session or without one. Pages of the service are no such clients. */
+/** A client that a user is signed in to: the client has a grant of the user, in a session or without one. Pages of the service do not count. */
 export interface SignedInClient {
   readonly clientId: string;
   /**
-   * True for an internal client of an extension, such as a SAML service provider. The service cannot sign the user out of it, because it has no tokens, and is
-   * not notified over the back channel.
+   * True for an internal client of an extension, such as a SAML service provider. The service cannot sign the user out of such a client, because the client
+   * has no tokens, and gets no notification over the back channel.
    */
   readonly isInternal?: true;
-  /** Time of the first of these sign-ins. */
+  /** Time of the earliest sign-in among the grants of the client. */
   readonly signedInAt: Date;
 }
 
@@ -53,7 +53,7 @@ export interface Sessions {
   end(user: UserRef, id: string, by?: Attribution): Promise<boolean>;
   /**
    * Signs the user out everywhere: revokes every sign-in and every token from before this moment, and notifies the clients.
-   * @param reason the change that requires it, of which the user is notified already. @default the user is notified of the sign-out
+   * @param reason the change that requires the sign-out, if the user is notified of that change. @default the user is notified of the sign-out
    */
   endAll(user: UserRef, by?: Attribution, reason?: SignOutReason): Promise<void>;
   /**
