@@ -182,7 +182,7 @@ export interface Directory {
   readonly privileges: Privileges;
   /** Comparison of means to sign in with the privileges that they open. */
   readonly means: AccountMeans;
-  /** Ways to sign in of users, of which nobody removes their own last. */
+  /** Ways to sign in of users. Users cannot remove their last way. */
   readonly waysIn: WaysIn;
   readonly accountEvents: AccountEvents;
   /** Recent sign-ins of users, and the browsers that accounts know. */

@@ -1,5 +1,6 @@
 /**
- * Requests that wait for a later step, such as a new address that a mailed link has to prove. What a user asked for in a sign-in ends with the sign-in.
+ * Requests that wait for a later step, such as a new address that a mailed link has to prove. A request ends with the sign-in in which the user made the
+ * request.
  *
  * Each request has a mark in the store of sign-ins. The session names the marks of its sign-in, and the end of the sign-in removes the marks in the same
  * commit. So no request can be completed after its sign-in was ended on any node.

@@ -34,7 +34,7 @@ export interface OwnPasswordChange {
   readonly from?: readonly string[];
 }
 
-/** Own passwords of the users of all tenants. Each method gets the account as it was read before the first of them was called. */
+/** Own passwords of the users of all tenants. Pass each method the account as it was read before the first call. */
 export interface OwnPasswords {
   /** Minimum characters of a password. */
   readonly length: number;

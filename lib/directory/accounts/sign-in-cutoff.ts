@@ -49,15 +49,15 @@ export function createSignInCutoffs({ deliveries: { enqueue, handle }, caches, r
   let signIns: SignIns | undefined;
 
   /**
-   * Returns the start of the next second, because sign-in times have whole seconds. A sign-in in that second is the first valid sign-in. The time is
-   * behind `newest`, which another node may have stamped before the clock of the store was set back.
+   * Returns the start of the next second, because sign-in times have whole seconds. A sign-in in that second is the first valid sign-in. The time is later
+   * than `newest`, which another node may have stamped before the store's clock was set back.
    */
   const nextNotBefore =
     (newest: number): NextNotBefore =>
     ({ notBefore }) =>
       new Date((Math.floor(Math.max(now(), newest, notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
 
-  /** Notes the cut-off of a user. The cut-off of one client leaves all answers about the user to other clients as they are. */
+  /** Notes the cut-off of a user. The cut-off of one client is not noted, because it changes no answer about the user to other clients. */
   const noted = async (cutoff: Exclude<SignInCutoff, { readonly tid: string }>): Promise<void> => {
     if (!('clientId' in cutoff)) await recent.note(cutoff.oid);
   };

@@ -69,18 +69,18 @@ async function record(parts: Parts, userId: string, signIn: NewSignIn): Promise<
   const account = await parts.accounts.findByOid(userId);
   if (!account) return;
   const isNewBrowser = outcome !== 'first' || !isNewAccount(account, parts.now());
-  // Raised before the write. If the node stops in between, the next attempt raises no second event, because the cause is the same.
+  // The event is raised before the write. If the node stops in between, the next attempt raises no second event, because its cause is the same.
   if (isNewBrowser) await raise(parts, account, { id, browser: String(browser), requestId });
   await write(parts, userId, { ...members, id, ...(isNewBrowser && { isNewBrowser }) }, browser, true);
 }
 
 /**
- * Outcome of an attempt to write. `unknown`: nothing was written, because the account does not know the browser. `first`: the same, and the account has no
- * recent sign-in.
+ * Outcome of an attempt to write. `unknown`: nothing was written, because the account does not know the browser. `first`: as `unknown`, and the account has
+ * no recent sign-in.
  */
 type Outcome = 'done' | 'unknown' | 'first';
 
-/** Writes a sign-in, unless it is there. @param isAnyBrowser whether to write the sign-in if the account does not know the browser */
+/** Writes a sign-in that the row does not have yet. @param isAnyBrowser whether to write the sign-in if the account does not know the browser */
 async function write(
   { rows, persons, rules, now }: Parts,
   userId: string,

@@ -3,9 +3,9 @@
  * cannot remove their last way.
  *
  * The ways are in several collections, so the person's document decides. A removal counts the other ways for one version of the document, and its first
- * write is a write of that version. Of two removals at the same time, one therefore loses its write, and counts again. An identity and an account link are in
- * the document, and go with that write. Any other way is named in `leavingWays` by that write, and does not count from then on. Then its row is
- * removed, and then its name.
+ * write is a write of that version. If two removals run at the same time, one therefore loses its write, and counts again. An identity and an account link
+ * are in the document, and that write removes them. Any other way is named in `leavingWays` by that write, and does not count from then on. Afterwards the
+ * removal removes the row of the way, and then its name.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { IdpError } from '../../errors.js';
@@ -33,9 +33,9 @@ export interface WaysIn {
    */
   remove(account: Account, removed: Removed, write: (check: CheckCurrent<PersonWithUser>) => Promise<unknown>): Promise<boolean>;
   /**
-   * Removes a way that is in a row of its own, unless it is the last.
-   * @param removeRow removes the row. If it fails, the way works, does not count, and can be removed again. `not_found` counts as removed, because another
-   * request may have removed the row.
+   * Removes a way that is in a row of its own, unless the way is the last.
+   * @param removeRow removes the row. If the removal of the row fails, the way works, does not count, and can be removed again. `not_found` counts as
+   * removed, because another request may have removed the row.
    * @returns as {@link remove}
    */
   removeRow(account: Account, removed: CredentialRef, removeRow: () => Promise<unknown>): Promise<boolean>;
@@ -102,7 +102,10 @@ export const identityWay = ({ idp, subject }: ExternalIdentity): CredentialRef =
   id: JSON.stringify([idp, subject]),
 });
 
-/** Returns the identities by which a sign-in method of an extension signs in to the account. A source that has settings for identities adds its own. */
+/**
+ * Returns the identities by which a sign-in method of an extension signs in to the account. A source that has settings for identities adds its identities
+ * itself.
+ */
 async function identitiesOf(
   { means: methods }: DirectoryContext,
   { means }: WaysInParts,
@@ -147,7 +150,7 @@ async function remove(
   }
 }
 
-/** Returns whether the account has a way left. The removal of something that is no way now takes no way. */
+/** Returns whether the account has a way left. The removal of something that does not count as a way takes no way. */
 async function keepsAWay(context: DirectoryContext, parts: WaysInParts, account: Account, removed: Removed): Promise<boolean> {
   const { person, tenant, owner } = account;
   const isLinked = removed !== 'parent' && person.user.parentUserId !== undefined;

@@ -20,7 +20,7 @@ export interface Consents {
    * @param vouchedBy voucher of the sign-in in which the user gives the consent. @default no limit
    */
   allow(userId: string, clientId: string, scopes: readonly string[], claims?: readonly string[], vouchedBy?: Voucher): Promise<Consent>;
-  /** Removes a consent, and ends the access of the client by {@link endClient}. Returns whether there was a consent. Without one, nothing ends. */
+  /** Removes a consent, and ends the access of the client by {@link endClient}. Returns whether there was a consent. Without a consent, nothing ends. */
   withdraw(userId: string, clientId: string): Promise<boolean>;
   /**
    * Ends all grants and tokens of a client for the user, in all sessions and without a session, and notifies the client over the back channel. The sessions
@@ -55,7 +55,7 @@ async function creationOf({ consents }: Rows, id: string, row: Consent | undefin
 
 /**
  * Raises the event of a withdrawal or a sign-out, and removes the withdrawn consent, but no newer consent. A second call changes nothing, so that a
- * delivery completes what its node could not.
+ * delivery can complete the cut-off after a crash.
  */
 export async function completeCutoff(rows: Rows, raise: RaiseOfClient, cutoff: ClientCutoff): Promise<void> {
   const { oid, clientId, at, consent } = cutoff;

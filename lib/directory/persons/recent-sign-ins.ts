@@ -1,4 +1,4 @@
-/** Recent sign-ins of users, as users and administrators see them. `accounts/sign-in-history` records them. */
+/** Recent sign-ins of users, as users and administrators see them. `accounts/sign-in-history` records sign-ins. */
 import { browserNames } from '../../display/browser-names.js';
 import { IdpError } from '../../errors.js';
 import { present } from '../../present.js';
@@ -8,9 +8,9 @@ import type { KnownBrowser, Person, RecordedSignIn, SignInHistoryRow } from '../
 import { type AddressPart, shownAddress } from '../../text/ip-address.js';
 import { DAY_MS } from '../../times/units.js';
 
-/** Size of the history, and what of it may be shown. If one of the numbers is 0, nothing is recorded. */
+/** Size of the history, and the part of addresses that may be shown. If `days` or `entries` is 0, nothing is recorded. */
 export interface SignInHistoryRules {
-  /** The part of addresses that may be shown, because older sign-ins may have more of it. @default full */
+  /** The part of addresses that may be shown. Older sign-ins may have a longer part. @default full */
   readonly address?: AddressPart;
   /** Days for which a sign-in is stored. */
   readonly days: number;
@@ -22,7 +22,7 @@ export interface SignInHistoryRules {
 export interface RecentSignIn extends Omit<RecordedSignIn, 'at'> {
   /** Instant of the user's proof. With `grantType`, the instant at which the client's grant began. */
   readonly signedInAt: Date;
-  /** Name of the browser, such as `Firefox`. Absent if it is unknown. */
+  /** Name of the browser, such as `Firefox`. Absent for an unknown browser. */
   readonly browser?: string;
   /** Name of the operating system of {@link browser}, such as `Windows`. */
   readonly system?: string;
