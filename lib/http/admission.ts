@@ -20,8 +20,9 @@ export type Entry = (() => void) | 'full' | 'gone';
 
 export interface Admission {
   /**
-   * Admits a request before the service works for it. A request whose body is still arriving waits without a place, because slow senders would fill all places.
-   * @returns a promise for such a request only
+   * Admits a request before the service works for it. A request whose body is still arriving waits without a place, because slow senders would fill all
+   * places.
+   * @returns a promise only for a request whose body is still arriving
    */
   enter(req: IncomingMessage): Entry | Promise<Entry>;
 }

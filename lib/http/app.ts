@@ -240,7 +240,7 @@ class ServiceApp implements App {
 
 const nothing = async () => {};
 
-/** Returns whether a request is for a page: browsers accept HTML when they open an address, and programs that read JSON name it. */
+/** Returns whether a request is for a page: browsers accept HTML when they open an address, and programs that read JSON name JSON. */
 const asksForPage = (accept = ''): boolean => /\btext\/html\b/i.test(accept) && !/\bjson\b/i.test(accept);
 
 /** Refuses a request over the limit, and closes its HTTP/1 connection. */

@@ -98,9 +98,9 @@ export interface ArtifactStore {
    */
   lease(name: string, holder: string, ttl: number): Promise<boolean>;
   /**
-   * Returns the time of the server's clock, which all nodes share, in milliseconds since the epoch. Each node compares its own clock with
-   * it every few seconds. An answer after 1.5 seconds does not count, and a node does not start without one that counts. Absent where the store
-   * is in the process.
+   * Returns the time of the server's clock, which all nodes share, in milliseconds since the epoch. Each node compares its own clock with the server's
+   * clock every few seconds. An answer after 1.5 seconds does not count, and a node does not start before an answer counts. Absent where the store is in
+   * the process.
    */
   time?(): Promise<number>;
   /** Rejects when the store cannot be reached. A resolved call does not mean that the store takes writes, because only a write finds that out. */

@@ -5,7 +5,7 @@ import { announceBody } from './unread-request.js';
 
 /** Maximum size of the bodies that the service waits for, in kilobytes. */
 export const AWAITED_KILOBYTES = 64;
-/** The same in bytes, with what a coding may add. */
+/** Maximum size of such a body in bytes, with the bytes that a content coding may add. */
 const MOST_BYTES = (AWAITED_KILOBYTES + 1) * 1024;
 
 const longer = new WeakSet<IncomingMessage>();
@@ -22,7 +22,7 @@ export function bodyArrival(req: IncomingMessage): Promise<boolean> | undefined 
   announceBody(req);
   const { headers } = req;
   const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Number.POSITIVE_INFINITY;
-  // A request of which a parser of the host read the body is complete, or cannot be read.
+  // A request is complete, or cannot be read, after a parser of the host has read its body.
   if (!(length > 0) || req.complete || !req.readable || req.readableLength >= length) return undefined;
   if (Number.isFinite(length) && length > MOST_BYTES) {
     longer.add(req);
@@ -50,7 +50,7 @@ const arrival = (req: IncomingMessage, length: number): Promise<boolean> =>
       const isWhole = bytes >= length || hasEnded(req);
       if (!isWhole && bytes <= MOST_BYTES) return;
       if (!isWhole) longer.add(req);
-      // Put back in the same tick, because a request that was read to its end could not be read again.
+      // The pieces are put back in the same tick, because a request that was read to its end could not be read again.
       const [first, ...others] = pieces;
       if (first) req.unshift(others.length === 0 ? first : Buffer.concat(pieces));
       settle(true);

@@ -26,7 +26,7 @@ export function createBodyParser({ types, maxKilobytes, parse, onError }: BodyFo
     }
     if (ctx.request.body !== undefined) return next();
     nameCoding(ctx.req);
-    // Otherwise a client could send a compressed body slowly, and keep the place of the request.
+    // A long body is refused, because a client could send a compressed body slowly, and keep the place of the request.
     if (isLongBody(ctx.req) && maxKilobytes <= AWAITED_KILOBYTES) onError(tooLong());
     // The function is stored, not the promise, so that the next body tries again if loading failed.
     if (!read) {

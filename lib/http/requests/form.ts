@@ -98,7 +98,7 @@ export async function takeOrRefill(ctx: Context, take: () => Promise<void>, refi
 }
 
 /**
- * Returns the field because of which the page of a form is shown again, and what the user typed into the fields of the form. The look of the service uses it.
+ * Returns the field that is too long in a form that is shown again, and what the user typed into the fields. The look of the service calls this function.
  * @example
  * ```ts
  * import { type Context, longFieldOf } from 'tenant-idp/extension';

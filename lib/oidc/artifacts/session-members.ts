@@ -31,7 +31,7 @@ interface SignInMembers {
   endsAt?: number;
   /** `false`: no grant of the session has `offline_access`. */
   offline?: false;
-  /** Code of the browser that signed in, by the table of `browser-names`. In an impersonation, it is the impersonator's browser. */
+  /** Code of the browser that signed in, by the table of `browser-names`. In an impersonation, the browser is the impersonator's. */
   browser?: string;
   /** Code of the operating system of {@link SignInMembers.browser}. */
   system?: string;
@@ -43,7 +43,7 @@ interface SignInMembers {
   provenAt?: Readonly<Record<string, number>>;
 }
 
-/** Something that a user asked for in the sign-in of the session, and that ends with the sign-in. */
+/** A request that a user made in the sign-in of the session, and that ends with the sign-in. */
 export interface AskedHere {
   readonly mark: string;
   /** Whether the request outlives a sign-in with another account in this browser. */
@@ -60,7 +60,7 @@ export interface SessionExtras extends SignInMembers {
   /** Stays after the sign-in, because it takes the sign-in's place. */
   aside?: Aside;
   grants?: readonly SessionGrant[];
-  /** The newest last. A second sign-in of the same account keeps them. */
+  /** Requests of the sign-in, the newest last. A second sign-in of the same account keeps the requests. */
   asked?: readonly AskedHere[];
 }
 

@@ -41,7 +41,7 @@ export function createAccountSwitch(
     const [before, after] = await Promise.all([accountId, oid].map((id) => directory.accounts.findByOid(id)));
     const isSamePerson = !act && before && after && subOf(before.person.user) === subOf(after.person.user);
     const signedIn = { accountId: oid, loginTs, amr: [...amr], idp, method, used, owner, mfaIn, heldTo, proof, provenAt: undefined };
-    // The session may have begun at another address. A name of the browser that is unknown now is not known from the former sign-in.
+    // The session may have begun at another address. The members of the former sign-in are cleared, because `begunIn` leaves out unknown members.
     const here = { browser: undefined, system: undefined, address: undefined, ...begunIn(ctx, options) };
     const takeOver = (now: SessionPayload): SessionPayload | undefined =>
       isSameSignIn(now, found) ? { ...now, ...signedIn, ...here } : undefined;

@@ -1,8 +1,8 @@
 /**
  * End of the access of one client to the data of one user, in all sessions. The sessions continue, and so do the grants of other clients.
  *
- * The directory asks for it after a consent was withdrawn, and after the user was signed out of a client. A request that read the consent before, and writes
- * its grant later, reads the consent again after the write (`begun-sign-ins`).
+ * The directory requests the end after a consent was withdrawn, and after the user was signed out of a client. A request that read the consent before, and
+ * writes its grant later, reads the consent again after the write (`begun-sign-ins`).
  */
 import type { ClientCutoff } from '../../directory/index.js';
 import type { Artifact, ArtifactKey } from '../../store/artifact-store.js';
@@ -22,7 +22,7 @@ import { changeSession, removalsOf } from './sessions.js';
  */
 export async function endOfClient(parts: OidcParts, { oid, clientId, at }: ClientCutoff): Promise<void> {
   const { sessions, grants, others } = await recordsOf(parts, oid);
-  // Reads the consent after the list. A grant in the list by a consent that is not current is by a withdrawn consent.
+  // The consent is read after the list. A grant in the list that names another consent is therefore a grant of a withdrawn consent.
   const consents = await parts.directory.consents.find(oid);
   const current = consents.find((consent) => consent.clientId === clientId)?.createdAt.getTime();
   const latest = at / 1000 + SHARED_APART_SECONDS;

@@ -1,9 +1,9 @@
 /**
  * Sign-ins in the history of their user.
  *
- * A sign-in has a mark in its session until it is recorded. It is recorded when it is first used: by an authorization response, or by a page of the service.
- * Until then, a requirement of the sign-in, such as a second factor, may be open. The mark costs a request of a recorded sign-in nothing. A sign-in that
- * could not be recorded keeps its mark, so the next use tries again. No use fails because of it.
+ * A sign-in has a mark in its session until the sign-in is recorded. The first use records the sign-in: an authorization response, or a page of the
+ * service. Until then, a requirement of the sign-in, such as a second factor, may be open. The mark costs a request of a recorded sign-in nothing. A
+ * sign-in that could not be recorded keeps its mark, so the next use tries again. No use fails because a sign-in could not be recorded.
  */
 import type { Context } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';

@@ -94,9 +94,10 @@ export const isSameSignIn = (now: SessionPayload, found: Pick<OurSession, 'accou
   now.accountId === found.accountId && now.loginTs === found.loginTs;
 
 /**
- * Ends the sign-in of a session, all its grants, and what the user asked for in it. Grants that concurrent requests add are ended as well, or not written.
+ * Ends the sign-in of a session, all its grants, and the requests that the user made in the sign-in. Grants that concurrent requests add are ended as well,
+ * or not written.
  * @param applies whether the current session is the session to end.
- * @param isSwitch whether another account signs in to the session, so that requests which survive this stay.
+ * @param isSwitch whether another account signs in to the session. Requests with `survivesSwitch` stay then.
  * @returns the session before its end; undefined if there is no session to end.
  */
 export const endSignIn = (
@@ -121,7 +122,7 @@ export const removalsOf = (grants: readonly SessionGrant[]): readonly Remove[] =
     return key ? [{ op: 'remove', key, until: exp * 1000 }] : [];
   });
 
-/** Returns what the user asked for in the sign-in of the session, the newest last. */
+/** Returns the requests that the user made in the sign-in of the session, the newest last. */
 export const askedIn = ({ asked }: SessionPayload): readonly AskedHere[] => (asked as readonly AskedHere[] | undefined) ?? [];
 
 /** Milliseconds for which a mark that was removed stays removed. No mark is put twice, so that the time only has to outlast a slow write. */

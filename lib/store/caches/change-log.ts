@@ -1,8 +1,8 @@
 /**
  * The log of changes, as one node reads it and removes its old entries.
  *
- * No clock orders the log. The id of an entry is above each id that its writer found at its last look, and a reader keeps the ids of
- * {@link OVERLAP_MS} in its view. Both count durations by their own steady clock.
+ * No clock orders the log. The id of an entry is above each id that its writer found at its last look. A reader reads the entries of the last {@link
+ * OVERLAP_MS} again. Writers and readers count durations by their own steady clocks.
  */
 import type { Collection } from '../directory-store.js';
 import { positionBehind } from '../index-order.js';
@@ -11,8 +11,8 @@ import { leftOutOf } from '../records/left-out.js';
 import type { ChangeRecord } from '../records/records.js';
 
 /**
- * Milliseconds from the begin of a writer's look to the commit of an entry whose id is above all ids that the look found. A notice whose entry
- * took longer is sent again, because nodes may have read the log behind the id already.
+ * Milliseconds from the beginning of a writer's look to the commit of an entry whose id is above all ids that the look found. A notice whose entry took
+ * longer is sent again, because nodes may have read the log beyond the id already.
  */
 export const IN_TIME_MS = 5_000;
 /**

@@ -68,9 +68,9 @@ interface Envelope {
   /** The value of a kind with `unsealed`. */
   readonly value?: unknown;
   readonly grant?: ArtifactKey;
-  /** Id of the client whose access the record is. */
+  /** Id of the client whose access the record represents. */
   readonly client?: string;
-  /** Time at which an update made the record the access of the client, in milliseconds since the epoch. @default `at` */
+  /** Time at which an update made the record represent the access of the client, in milliseconds since the epoch. @default `at` */
   readonly clientAt?: number;
 }
 
@@ -81,14 +81,14 @@ const PURPOSE = 'extension artifacts';
 export const putAtOf = (artifact: Pick<Artifact, 'key' | 'value'>): Date | undefined =>
   artifact.key.startsWith(PREFIX) ? new Date(envelopeOf(artifact).at) : undefined;
 
-/** The access of a client that a record of an extension is. */
+/** The access of a client that a record of an extension represents. */
 interface ClientAccess {
   readonly clientId: string;
   /** Start of the access, in milliseconds since the epoch. */
   readonly since: number;
 }
 
-/** Returns the access that a record of an extension is; undefined for a record without a client. */
+/** Returns the access that a record of an extension represents; undefined for a record without a client. */
 export function clientAccessOf(artifact: Pick<Artifact, 'key' | 'value'>): ClientAccess | undefined {
   if (!artifact.key.startsWith(PREFIX)) return undefined;
   const { client: clientId, at, clientAt: since = at } = envelopeOf(artifact);

@@ -8,7 +8,7 @@ const recordedSignIn = Type.Object({
   id: Type.String(),
   /** Instant of the user's proof. With `grantType`, the instant at which the client's grant began. */
   at: Type.Date(),
-  /** As in the claim `amr`. Empty for an impersonation, because these are the methods of the impersonator. */
+  /** Methods of the sign-in, as in the claim `amr`. Empty for an impersonation, because the methods are the impersonator's. */
   amr: Type.Array(Type.String()),
   /** `local`, or the external identity provider. Absent for an impersonation. */
   idp: Type.Optional(Type.String()),
@@ -45,7 +45,7 @@ export interface KnownBrowser extends Shape<typeof knownBrowser> {}
 export const signInHistory = Type.Object({
   id: stored.id,
   version: stored.version,
-  /** The newest sign-in first. */
+  /** Sign-ins, the newest first. */
   signIns: Type.Array(typed<RecordedSignIn>(recordedSignIn)),
   browsers: Type.Array(typed<KnownBrowser>(knownBrowser)),
   /** The earliest instant in the row, by which the service finds rows with expired parts. */
