@@ -180,7 +180,7 @@ function createPages({ service, pages: { view, brandingOf, scopeDescriptions } }
 
 type ScopeDescriptions = Awaited<ReturnType<ExtensionContext['pages']['scopeDescriptions']>>;
 
-/** Returns what ends the access. */
+/** Returns the text and the button that end the access. For an application in which only the user can sign out, returns a text alone. */
 function endParts(application: Application): readonly ViewPart[] {
   const { name, scopes, isInternal } = application;
   const values = { client: titleOf(application) };

@@ -16,7 +16,7 @@ import {
 import { addReturn, type Section } from './section.js';
 
 const pathOf = ({ own }: Pick<ExtensionContext['service'], 'own'>): string => `${own}/account/data`;
-/** The file has all data of the person, so the page requires the same sign-in as a change of a credential. */
+/** Returns the parts of the page. The file has all data of the person, so the page requires the same sign-in as a change of a credential. */
 const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'account:data', pathOf(context.service), 'credentialChange');
 const subjectOf = ({ session }: BrowserSignIn): string => `data ${session}`;
 

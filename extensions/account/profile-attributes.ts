@@ -72,7 +72,7 @@ export function typedValue({ type, choices }: OwnAttribute, text: string): { rea
   }
   const form = type === 'integer' ? /^[-+\u2212]?\d{1,15}$/ : /^[-+\u2212]?\d{1,15}(?:[.,]\d{1,15})?$/;
   if (!form.test(text)) return { problem: type === 'integer' ? 'account.profile.noWholeNumber' : 'account.profile.noNumber' };
-  // A thousand in one language is one in another.
+  // The text `1.000` is a thousand in some languages, and one in others.
   if (/^[-+\u2212]?[1-9]\d{0,2}[.,]\d{3}$/.test(text)) {
     const values = { thousands: text.replace(/[.,]/, ''), decimals: `${text}0` };
     return { problem: { key: 'account.profile.ambiguousNumber', values } };

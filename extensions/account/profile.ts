@@ -75,7 +75,7 @@ interface Refused {
 
 const subjectOf = ({ here }: Visit): string => `profile ${here.oid}`;
 
-/** Returns the fields as the user sees them. The form posts them back, so that it does not overwrite what the user has not seen. */
+/** Returns the fields as the user sees them. The form posts the fields back, so that a form does not overwrite a value that the user has not seen. */
 const seenOf = (person: Person, fields: readonly Field[]): string => JSON.stringify(fields.map((field) => seenText(textOf(field, person))));
 
 /** Returns a text as {@link seenOf} has it. A text that is long, also in percent-encoding, is replaced by a digest, so that the form stays short. */
@@ -188,7 +188,7 @@ class ProfilePage {
   readonly #context: ExtensionContext;
   readonly #page: OwnPage;
   readonly #path: string;
-  /** Each change queues a notice and an event. */
+  /** Rate limit of changes, because each change queues a notice and an event. */
   readonly #changes: Limit;
 
   constructor(context: ExtensionContext) {

@@ -64,7 +64,7 @@ function routes(router: ExtensionRouter, context: ExtensionContext): void {
 
 const endsOthers = (ctx: Context): boolean => formField(ctx, 'others') !== '';
 
-/** Ends what the form names. Returns the URL to continue at, if this browser was signed out. */
+/** Ends the sign-ins that the form names. Returns the URL to continue at, if this browser was signed out. */
 async function end({ sessions }: ExtensionContext, ctx: Context, here: BrowserSignIn): Promise<string | undefined> {
   const by = attributionOf(here);
   if (endsOthers(ctx)) {

@@ -111,8 +111,8 @@ const showPage = async (
 const titleOf = async ({ lookup }: Parts, { idp }: ExternalIdentity): Promise<Text> => ({ plain: (await lookup.get(idp))?.name ?? idp });
 
 /**
- * Returns whether the user may remove the identity if it is not the last way. Of an identity of neither a connection nor an active sign-in method, the
- * service does not know whether somebody signs in by it, so the user needs a way that the service knows.
+ * Returns whether the user may remove the identity if it is not the last way. The service does not know whether an identity of neither a connection nor an
+ * active sign-in method signs the user in. To remove such an identity, the user needs a way that the service knows.
  */
 async function isRemovable(
   { context: { directory }, lookup }: Parts,

@@ -78,7 +78,7 @@ export function connectionRoutes(router: ExtensionRouter, parts: RouteParts): vo
   router.get(`${own}/connections/:id/signed-out`, async (ctx: Context) => {
     const next = await nextAfter(context, ctx);
     if (next !== undefined) return redirectByGet(ctx, next);
-    // A link alone must not say to a signed-in user that the user is signed out.
+    // A link alone must not make the service claim to a signed-in user that the user is signed out.
     return (await context.signIn.toEnd(ctx)) ? redirectByGet(ctx, url(`${own}/account`)) : pages.signedOut(ctx);
   });
 }

@@ -128,7 +128,7 @@ export class FactorsPage {
     return { signedIn, setup: { owner, factors, key: `own ${session} ${authTime}`, added } };
   }
 
-  /** Returns the route of a form of this page. @param refill shows the form again. Only a form into which users type needs it. */
+  /** Returns the route of a form of this page. @param refill shows the form again. Only a form into which users type needs `refill`. */
   #posted(take: PostForm<Visit>['take'], refill?: PostForm<Visit>['take']): PostForm<Visit> {
     return {
       open: (ctx) => this.#visit(ctx),

@@ -30,7 +30,7 @@ interface Notice {
   readonly usersOf?: (data: EventData) => readonly string[];
 }
 
-/** Members of notices of an end of access. Somebody who uses the account can cause many of them. */
+/** Members of notices of an end of access. A user of the account can cause many such notices. */
 const ending = { note: 'ended', isFrequent: true } as const;
 
 /** Texts of each event. */
@@ -132,7 +132,7 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     const found = (await directory.signInHistory.list({ tid: account.tenant.id, userId: oid })).find(({ id }) => id === signIn);
     const browser = [found?.browser ?? [], found?.system ?? []].flat().join(', ');
     const letter = newBrowserLetter({ time: new Date(time), to, browser, href: sessionsUrl(context) }, account);
-    // Somebody who knows the password must not use up the mails that the address gets in an hour.
+    // An attacker who knows the password must not use up the mails that the address gets in an hour.
     await once(`${event} ${oid}`, () => within(browserMails, oid, () => mail.send(letter)));
   }
 
@@ -161,7 +161,7 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
   };
 }
 
-/** Sends a mail, unless the account has got so many of them that the limit is reached. A mail that was not sent is given back. */
+/** Sends a mail, unless the account has reached the rate limit. A mail that was not sent does not count. */
 async function within(limit: Limit, oid: string, send: () => Promise<void>): Promise<void> {
   const counted = await limit.attempt(oid);
   if (!counted.isOver) await counted.run(send);

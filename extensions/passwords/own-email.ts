@@ -27,7 +27,7 @@ import { createMessages } from './messages.js';
 import { ADDRESS, addressBrowsers, sentNotices, type WantedAddress, wantedAddresses } from './records.js';
 import type { Throttle } from './throttle.js';
 
-/** Returns the kit of the page. */
+/** Returns the parts of the page. */
 export const ownEmailPage = (context: ExtensionContext): OwnPage =>
   createOwnPage(context, 'passwords:email', `${context.service.own}/email`, 'credentialChange');
 

@@ -168,7 +168,7 @@ export function ownPasswordRoutes(router: ExtensionRouter, context: ExtensionCon
 }
 
 /**
- * Adds the URL at which password managers look for the page, at an issuer without a path. The page of another issuer is not at the URL of its origin.
+ * Adds the URL at which password managers look for the page, at an issuer without a path. At an issuer with a path, the URL belongs to the host.
  * @see RFC 8615, W3C Well-Known URL for Changing Passwords
  */
 export function changePasswordRoute(router: ExtensionRouter, { service }: Pick<ExtensionContext, 'service'>): void {

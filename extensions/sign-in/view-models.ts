@@ -122,7 +122,7 @@ interface PageModels {
     readonly scopes: readonly ConsentScope[];
     readonly other?: string;
     readonly isMore?: true;
-    /** Page of the account on which the user takes the consent back. */
+    /** Page of the account on which the user withdraws the consent. */
     readonly withdraw?: string;
     readonly personName: string;
     readonly userName: string;

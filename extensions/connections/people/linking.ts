@@ -138,8 +138,8 @@ export class AccountLinking {
   }
 
   /**
-   * Returns as {@link #provenHere}, for a user who asked for the identity on the page of the ways to sign in. Undefined if the browser was redirected to
-   * that page, because the sign-in in which the user asked has ended, or is no longer recent.
+   * Returns the result of {@link #provenHere}, for a user who asked for the identity on the page of the ways to sign in. Undefined if the browser was
+   * redirected to that page, because the sign-in in which the user asked has ended, or is no longer recent.
    */
   async #provenToConnect(ctx: Context, interaction: Interaction, name: string) {
     const { directory, records, service, signIn } = this.#context;

@@ -70,7 +70,7 @@ export function createSteps(context: ExtensionContext) {
 
     /**
      * Returns the route of a step's form. A step also works during an impersonation, so that an impersonator can sign in to the application.
-     * @param refill shows the form again. Only a form into which users type needs it.
+     * @param refill shows the form again. Only a form into which users type needs `refill`.
      */
     posted: (take: PostForm<Interaction>['take'], refill?: PostForm<Interaction>['take']): PostForm<Interaction> => ({
       whileImpersonating: true,

@@ -1,4 +1,4 @@
-/** Consent: what an application may know and do, with which data, and where the user takes it back. */
+/** Consent: what an application may know and do, with which data, and where the user withdraws the consent. */
 import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { person } from './parts/form.js';

@@ -17,7 +17,7 @@ export function mergeForm(form: TObject, always: readonly string[] = []): TObjec
   return Type.Object(Object.fromEntries(members), strict);
 }
 
-/** Returns the schema of a patch of a record with members of any name. A patch may remove each of them. The patch of `X` has the id `XPatch`. */
+/** Returns the schema of a patch of a record with members of any name. A patch may remove each member. The patch of `X` has the id `XPatch`. */
 const mergeRecord = ({ patternProperties, $id }: TRecord): TSchema =>
   Type.Record(
     Type.String(),
