@@ -38,9 +38,6 @@ const members = ({ body }: Seen): Json => (typeof body === 'string' ? {} : body)
 const isSigned = (value: unknown): boolean => typeof value === 'string' && value.split('.').length >= 3;
 
 const errorOf = (seen: Seen): unknown => members(seen).error;
-const isPage = ({ body }: Seen): boolean => body === 'a page';
-/** An error, or the page that a browser is shown for it, which does not have its name. */
-const isError = (seen: Seen, error: string): boolean => errorOf(seen) === error || (isPage(seen) && seen.status >= 400);
 const isInactive = ({ body }: Seen): boolean => isDeepStrictEqual(body, { active: false });
 const isTo = ({ path }: TwinRequest, endpoint: string): boolean => path.toLowerCase().startsWith(`/connect/${endpoint}`);
 
@@ -84,7 +81,7 @@ export const differences: readonly Difference[] = [
     settle: (bare, ours, { request }) =>
       /^\S+ [ \t]/.test(`${request.headers.authorization ?? ''}`) &&
       bare.status === 400 &&
-      (isPage(bare) || /authorization header/.test(`${members(bare).error_description}`))
+      /authorization header/.test(`${members(bare).error_description}`)
         ? ours
         : undefined,
   },
@@ -127,14 +124,14 @@ export const differences: readonly Difference[] = [
     ours: '401 `invalid_client`, with a challenge',
     bare: '400 `invalid_request`',
     reason: 'RFC 6749 §5.2 lists it under `invalid_client`',
-    settle: (bare, ours, { caller }) =>
+    settle: (bare, ours) =>
       bare.status === 400 &&
-      (members(bare).error_description === 'no client authentication mechanism provided' || (isPage(bare) && caller === undefined)) &&
+      members(bare).error_description === 'no client authentication mechanism provided' &&
       /^Basic realm="[^"]+"$/.test(`${ours.headers['www-authenticate']}`)
         ? {
             status: 401,
             headers: { ...bare.headers, 'www-authenticate': ours.headers['www-authenticate'] },
-            body: isPage(bare) ? bare.body : { error: 'invalid_client', error_description: 'client authentication failed' },
+            body: { error: 'invalid_client', error_description: 'client authentication failed' },
           }
         : undefined,
   },
@@ -144,9 +141,7 @@ export const differences: readonly Difference[] = [
     bare: 'may also be the URL of an endpoint',
     reason: 'an assertion for one server must not work at another (draft-ietf-oauth-rfc7523bis)',
     settle: (bare, ours, { form }) =>
-      form.has('client_assertion') && ours.status === 401 && bare.status !== 401 && (isPage(ours) || errorOf(ours) === 'invalid_client')
-        ? ours
-        : undefined,
+      form.has('client_assertion') && ours.status === 401 && bare.status !== 401 && errorOf(ours) === 'invalid_client' ? ours : undefined,
   },
   {
     what: 'Wrong secrets and assertions, one after another',
@@ -170,8 +165,7 @@ export const differences: readonly Difference[] = [
     reason: 'the service specification sets them by client, and a revoked one must be inactive immediately',
     settle(bare, ours, { request, form }) {
       const isShown = isSigned(form.get('token')) || isSigned(request.headers.authorization);
-      const isRefused =
-        isPage(bare) || request.method === 'HEAD' || ['unsupported_token_type', 'invalid_token'].includes(`${errorOf(bare)}`);
+      const isRefused = ['unsupported_token_type', 'invalid_token'].includes(`${errorOf(bare)}`);
       if (isShown && isRefused && bare.status >= 400) return ours;
       const { access_token: issued, expires_in: expiresIn } = members(ours);
       return bare.status === 200 && typeof issued === 'object' && members(bare).access_token !== undefined
@@ -188,7 +182,7 @@ export const differences: readonly Difference[] = [
       isTo(request, 'revocation') &&
       ours.status === 200 &&
       bare.status === 400 &&
-      (isPage(bare) || members(bare).error_description === 'client is not authorized to revoke the presented token')
+      members(bare).error_description === 'client is not authorized to revoke the presented token'
         ? { status: 200, headers: { ...bare.headers, 'content-type': ours.headers['content-type'] }, body: '' }
         : undefined,
   },
@@ -248,7 +242,7 @@ export const differences: readonly Difference[] = [
     bare: 'a token with that scope',
     reason: 'a client by itself is not a user',
     settle: (bare, ours, { form }) =>
-      form.get('grant_type') === 'client_credentials' && isError(ours, 'invalid_scope') && bare.status === 200 ? ours : undefined,
+      form.get('grant_type') === 'client_credentials' && errorOf(ours) === 'invalid_scope' && bare.status === 200 ? ours : undefined,
   },
   {
     what: 'A refresh token used again within its grace',
@@ -257,7 +251,7 @@ export const differences: readonly Difference[] = [
     reason: 'a lost answer must sign nobody out',
     settle: (bare, ours, { request, form }) =>
       ours.status === 200 &&
-      ((form.get('grant_type') === 'refresh_token' && isError(bare, 'invalid_grant')) ||
+      ((form.get('grant_type') === 'refresh_token' && errorOf(bare) === 'invalid_grant') ||
         (isTo(request, 'introspect') && members(ours).token_type === 'refresh_token' && isInactive(bare)))
         ? ours
         : undefined,
@@ -272,9 +266,7 @@ export const differences: readonly Difference[] = [
       (new URL(request.path, 'http://localhost').searchParams.has('scope') || form.has('scope')) &&
       (bare.status === 403 ||
         members(bare).error_description === "'scope' parameter must not be provided twice" ||
-        isPage(bare) ||
         members(bare).error_description === 'scope contains invalid characters' ||
-        (request.method === 'HEAD' && bare.status === 400) ||
         isPartOf(bare, ours))
         ? ours
         : undefined,
@@ -296,9 +288,9 @@ export const differences: readonly Difference[] = [
     bare: 'leaves out an unknown scope, ignores every scope with a code, and reads a request without scopes as plain OAuth',
     reason: 'a typo shows immediately; tokens without a scope are useless',
     settle(bare, ours, { request, form }) {
-      const isRefusedScope =
-        isPage(ours) ||
-        /^The requested scope is unknown, or not allowed for this client\.|^scope is missing\./.test(`${members(ours).error_description}`);
+      const isRefusedScope = /^The requested scope is unknown, or not allowed for this client\.|^scope is missing\./.test(
+        `${members(ours).error_description}`,
+      );
       const isTaken = isTo(request, 'par')
         ? bare.status === 201
         : form.get('grant_type') === 'authorization_code' && form.has('scope') && bare.status === 200;
@@ -310,10 +302,8 @@ export const differences: readonly Difference[] = [
     ours: 'names another fault first: a scope before a refresh token, an ended grant before an origin, a used token before malformed parameters, missing client authentication before a duplicate parameter',
     bare: 'names the other fault',
     reason: 'the error names one of the faults in both cases',
-    settle: (bare, ours, { request }) =>
+    settle: (bare, ours) =>
       faultsAtOnce.includes(`${errorOf(ours)}, not ${errorOf(bare)}`) ||
-      // Without a body.
-      (request.method === 'HEAD' && bare.status === 400 && `${ours.headers['www-authenticate']}`.includes('error="invalid_token"')) ||
       (ours.status === 401 && `${members(bare).error_description}`.endsWith(' must not be provided twice'))
         ? ours
         : undefined,
@@ -362,6 +352,20 @@ export function seen({ status, headers, body }: Omit<Outcome, 'writes' | 'lines'
   const shown = Object.fromEntries(seenHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
   const isPage = `${headers['content-type']}`.startsWith('text/html');
   return { status, headers: shown, body: isPage ? 'a page' : body.startsWith('{') ? withoutChance(JSON.parse(body) as Json) : body };
+}
+
+/** Returns whether the body of an answer does not tell the error: the body is a page, or is left out. */
+export const isSilent = ({ method }: TwinRequest, { body }: Seen): boolean => method === 'HEAD' || body === 'a page';
+
+/** Returns the same request, whose answer tells the error. */
+export function toldRequest({ method, headers: { accept: _, ...headers }, ...request }: TwinRequest): TwinRequest {
+  return { ...request, method: method === 'HEAD' ? 'GET' : method, headers };
+}
+
+/** Returns the parts that are the same in both answers. A page is always kept out of caches. */
+export function silentParts({ status, headers }: Seen): Omit<Seen, 'body'> {
+  const { 'content-type': _, 'cache-control': __, ...others } = headers;
+  return { status, headers: others };
 }
 
 /** New ids; JWTs are told by what they say. */
