@@ -11,7 +11,7 @@ const MAX_LIFETIME_SECONDS = 300;
 /** Types of client assertions. A JWT of another type was made for another purpose. @see draft-ietf-oauth-rfc7523bis §4, RFC 8725 §3.11 */
 const types = new Set<unknown>([undefined, 'JWT', 'client-authentication+jwt']);
 
-/** The part of a request that decides which audiences its client assertion may have. Read it after the client is known. */
+/** The part of a request that decides which audiences its client assertion may have. Read the context after the client is known. */
 type AssertionContext = Pick<KoaContextWithOIDC['oidc'], 'route' | 'isFapi'>;
 
 /**
@@ -85,8 +85,8 @@ export interface PresentedAssertion {
 }
 
 /**
- * Returns whether an assertion authenticates its client, by oidc-provider's own check and {@link checkClientAssertion}. An assertion that does is used then.
- * An assertion that does not is unchanged, so that oidc-provider can refuse it. FAPI does not apply to the client.
+ * Returns whether an assertion authenticates its client, by oidc-provider's own check and {@link checkClientAssertion}. An assertion that authenticates its
+ * client is used then. Any other assertion is unchanged, so that oidc-provider can refuse the assertion. FAPI does not apply to the client.
  */
 export type AcceptAssertion = (presented: PresentedAssertion) => Promise<boolean>;
 

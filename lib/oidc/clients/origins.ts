@@ -18,7 +18,7 @@ function originsOf(client: Client): ReadonlySet<string> {
   const known = redirectOrigins.get(client);
   if (known) return known;
   const origins = new Set((client.redirectUris ?? []).flatMap((uri) => (canParseUrl(uri) ? [new URL(uri).origin] : [])));
-  // The origin of a URI with an application's own scheme is `null`. Sandboxed frames of every site send the same. @see RFC 6454 §6.1
+  // The origin of a URI with an application's own scheme is `null`. Sandboxed frames of every site send `null` too. @see RFC 6454 §6.1
   origins.delete('null');
   redirectOrigins.set(client, origins);
   return origins;

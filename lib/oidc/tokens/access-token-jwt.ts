@@ -92,7 +92,7 @@ export type AccessTokenRecord = {
 export interface AccessTokens {
   /** Returns the JWT. @param holder absent for a token of the client itself. */
   signed(ctx: object, client: Client, token: AccessTokenRecord, holder?: Holder): Promise<string>;
-  /** Returns the value of a token that oidc-provider makes; undefined, mostly immediately, for clients without JWT access tokens. */
+  /** Returns the value of a token that oidc-provider makes. Undefined for a client without JWT access tokens, mostly without a promise. */
   sign(token: AccessTokenModel): undefined | Promise<string | undefined>;
   /** Returns the id of the token; undefined for a JWT that this service did not issue. */
   idOf(value: string): Promise<string | undefined>;

@@ -8,7 +8,7 @@ import { type AccessTokenRecord, type AccessTokens, isSigned } from './access-to
 export interface FoundToken {
   readonly kind: NonNullable<ReturnType<typeof kindOfToken>>;
   readonly token: AdapterPayload & AccessTokenRecord;
-  /** Undefined for a token of the client itself. */
+  /** Grant of the token. Undefined for a token of the client itself. */
   readonly grant: AdapterPayload | undefined;
   readonly isSigned: boolean;
 }

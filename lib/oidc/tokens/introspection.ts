@@ -55,7 +55,7 @@ export const createDescribeToken = (parts: OidcParts, accounts: Accounts, scopes
     if (!isOwn && !mayRead(asking, audiences)) return undefined;
 
     const aud = audiences.length > 0 ? audiences : [parts.options.issuer];
-    // For a token of the client itself: the same claims as in its JWT access tokens. @see RFC 9068 §2.2
+    // A token of the client itself has the same claims as the client's JWT access tokens. @see RFC 9068 §2.2
     if (!accountId) return { aud, scope, members: { sub: clientId, nbf: iat } };
     const account = await accounts.loadUsableRecent(ctx, accountId, login, client);
     if (await isRefused(parts.directory, login, { client: asking, audiences })) return undefined;

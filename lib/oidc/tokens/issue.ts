@@ -53,7 +53,7 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const { acr, amr, authTime, nonce, sid, claims: asked } = source as Record<string, unknown> & { claims?: AskedClaims };
     const granted = record.idTokenClaims === 'scopes' ? new Set(scope.split(' ')) : none;
     const claims = await accounts.claimsOf(account, 'id_token', granted, { ctx: request.ctx, client, login });
-    // Object.assign, because V8 makes a hash table of a literal with that many members after a spread, and JSON then takes several times as long.
+    // `Object.assign` is used, because V8 makes a hash table of a literal with so many members after a spread. JSON then takes several times as long.
     const payload = Object.assign({}, claims, {
       sub: identifierOf(parts, client, sub),
       acr: asked?.id_token?.acr === undefined ? undefined : acr,

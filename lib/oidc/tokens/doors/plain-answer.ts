@@ -23,7 +23,7 @@ export type Endpoint =
 interface Failed {
   readonly ctx: Context;
   readonly endpoint: Endpoint;
-  /** Undefined if the request failed before its client was known. */
+  /** Client of the request. Undefined if the request failed before its client was known. */
   readonly client: Client | undefined;
   readonly unit: UnitOfWork;
 }
@@ -48,7 +48,7 @@ export function createAnswers({ parts: { options }, settleFailure }: PlainAnswer
 
   function send(ctx: Context, endpoint: Endpoint, body: object | ''): true {
     const { res } = ctx;
-    // Node's own method, because every answer has these headers, and Koa's method reads each header twice.
+    // Node's own method is used, because every answer has these headers, and Koa's method reads each header twice.
     const varied = res.hasHeader('Vary');
     // Middleware of the host may have set another field of Vary.
     for (const [name, value] of endpoint === 'backchannel_authentication' ? uncached : headersFor(ctx.req, exposed[endpoint]))

@@ -43,8 +43,8 @@ interface Call {
 }
 
 /**
- * Returns the function that answers a call after the client authenticated. Undefined if the other door has to answer. Everything that decides about the door
- * is decided here, because an assertion can be used only once.
+ * Returns the function that answers a call after the client authenticated. Undefined if the other door has to answer. The plan makes every check that
+ * decides about the door, because an assertion can be used only once.
  */
 type Plan = (door: PlainDoorParts, call: Call) => (() => Promise<object | ''>) | undefined;
 
@@ -69,15 +69,15 @@ export interface PlainDoorParts {
 export interface PlainDoor {
   readonly answers: Readonly<Record<Endpoint, Answer>>;
   /**
-   * Answers an introspection or userinfo request for which no Koa context exists. Returns false if the request needs a context. The request has had no effect
-   * then, and its error, if it failed, is answered where it is sent on.
+   * Answers an introspection or userinfo request for which no Koa context exists. Returns false if the request needs a context. The request has had no
+   * effect then. If the request failed, the error is answered after the request has a context.
    */
   withoutContext(ctx: PlainContext, endpoint: 'introspection' | 'userinfo'): Promise<boolean>;
 }
 
 export function createPlainDoor(door: PlainDoorParts): PlainDoor {
   const answers = createAnswers(door);
-  /** Requests that failed before they had a context. They are not run again. */
+  /** Failures of requests without a context. A request that failed is not run again. */
   const failures = new WeakMap<object, Failure>();
   const answer =
     (endpoint: Endpoint, bodyOf: BodyOf): Answer =>

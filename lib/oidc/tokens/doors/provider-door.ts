@@ -39,7 +39,7 @@ export interface ProviderDoorParts {
   readonly scopes: Scopes;
   readonly admit: SpentTokenRules['admit'];
   readonly redeem: Redeem;
-  /** Undefined if oidc-provider answers by itself. */
+  /** Handlers of the service. Undefined if oidc-provider answers by itself. */
   readonly handlers: Handlers | undefined;
 }
 
@@ -95,7 +95,7 @@ async function checkForProvider(
   if (name === 'authorization_code') await checkCode(parts, request);
 }
 
-/** Reads the code. oidc-provider gets it from the unit of work, so that the request reads it once. */
+/** Reads the code. oidc-provider gets the code from the unit of work, so that the request reads the code once. */
 async function checkCode({ adapters }: OidcParts, { ctx, unit, client, record, parameters: { code } }: TokenRequest): Promise<void> {
   const found = code === undefined ? undefined : await adapters.tokens.find(unit, 'AuthorizationCode', code);
   if (found?.token.clientId === client.clientId) checkCodeRequest(ctx, client, record, found.token);
