@@ -72,10 +72,10 @@ export interface ArtifactStore {
   /** Set for a store that serves one process alone, which production logs. @default the store serves any number of nodes */
   readonly nodes?: 1;
   /**
-   * Makes the store ready. Every other call except `health` comes after it. Many nodes may call it, repeatedly and at the same time.
+   * Makes the store ready. The service calls no other method except `health` before this method. Many nodes may call this method, repeatedly and at the
+   * same time.
    * @param now the node's estimate of {@link time}, for a store that compares instants in this process. @default the node's clock
-   * @throws IdpError `store_unfit` when the settings of the server would lose records, or the settings of the client may keep it from
-   * reconnecting.
+   * @throws IdpError `store_unfit` when the settings of the server would lose records, or the settings of the client may keep it from reconnecting.
    */
   open(now?: () => number): Promise<void>;
   /** Returns all live records among the requested store keys and the records that they follow by `links`, in one round trip. */

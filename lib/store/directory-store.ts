@@ -102,8 +102,8 @@ export interface DirectoryStore {
   /** Set for a store that serves one process alone, which production logs. @default the store serves any number of nodes */
   readonly nodes?: 1;
   /**
-   * Makes the collections and their indexes ready. Every other call except `health` comes after it. Many nodes may call it, repeatedly and
-   * at the same time.
+   * Makes the collections and their indexes ready. The service calls no other method except `health` before this method. Many nodes may call this method,
+   * repeatedly and at the same time.
    */
   open(specs: readonly CollectionSpec[]): Promise<void>;
   /** Returns a collection that was opened. */

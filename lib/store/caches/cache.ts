@@ -1,4 +1,4 @@
-/** Bounded caches of durable records. The change feed makes them forget records that change. */
+/** Bounded caches of durable records. The change feed makes the caches forget records that change. */
 
 import type { Lease } from '../../background/tenure.js';
 import type { Logger } from '../../logger.js';
@@ -41,7 +41,7 @@ export interface Caches {
   rows<R extends Row>(collection: string): Cached<R>;
   /** Creates a cache of the values of `load`, which may read no other collections. */
   over<V extends object>(collections: readonly string[], load: (key: string) => Promise<V | undefined>, options?: OverOptions): Cached<V>;
-  /** Calls the listener when rows of a collection were written, on this node or another. Writes of watched collections are told to all nodes. */
+  /** Calls the listener when rows of a collection were written, on this node or another. All nodes are notified of writes of watched collections. */
   watch(collection: string, listener: ChangeListener): void;
   /** Calls the listener with a collection in which a write of another node left background work, at the next look. */
   onWork(listener: (collection: string) => void): void;

@@ -35,7 +35,7 @@ const timeOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice
 
 export interface ChangeLogParts {
   readonly rows: Pick<CheckedCollection<ChangeRecord>, 'find'>;
-  /** Returns the time that all nodes share, in milliseconds since the epoch. Only pauses of this process are measured with it. */
+  /** Returns the time that all nodes share, in milliseconds since the epoch. Only pauses of this process are measured with this time. */
   readonly now: () => number;
   /** Handles an entry of another node. */
   readonly onEntry: (entry: ChangeRecord) => void;

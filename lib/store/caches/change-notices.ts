@@ -12,7 +12,7 @@ const COMMIT_MS = 1_000;
  * call later.
  */
 const LATE_WRITE_MS = 3_000;
-/** Maximum ids in a notice, for each collection. Above it, the notice concerns all rows of the collection. */
+/** Maximum ids in a notice, for each collection. Above the maximum, the notice concerns all rows of the collection. */
 const MAX_IDS = 1_000;
 
 type Writes = ChangeRecord['writes'];
@@ -61,8 +61,8 @@ export interface ChangeNoticesParts {
 }
 
 /**
- * Sends notices. One insert is under way at a time, and the notices that come meanwhile share the next insert. A notice whose insert fails
- * waits for the next insert.
+ * Sends notices. One insert is under way at a time, and the notices that come during the insert share the next insert. A notice whose insert fails waits
+ * for the next insert.
  */
 export class ChangeNotices {
   readonly #parts: ChangeNoticesParts;

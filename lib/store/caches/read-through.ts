@@ -7,7 +7,7 @@ const ABSENT_TTL_MS = 1000;
 const MAX_ABSENT = 1000;
 /** Characters of the longest absent key that is remembered, so that made-up names do not fill the memory. */
 const MAX_ABSENT_NAME = 256;
-/** Milliseconds in which callers share a load. A load of a process that was stopped meanwhile may answer what the store had before. */
+/** Milliseconds in which callers share a load. A load of a process that was stopped in between may answer what the store had before. */
 const SHARED_MS = 2_000;
 /** Milliseconds after a failed load in which an outage is assumed, so that not each read waits for a store that hangs. */
 const AWAY_MS = 1000;

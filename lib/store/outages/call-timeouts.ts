@@ -19,14 +19,14 @@ const suspect = deadlineAfter(250);
 export class CallTimeouts {
   /** Stores that did not answer in time. A request may need several stores, so a suspect store shortens the timeout of all. */
   readonly #suspects = new Set<object>();
-  /** Time at which a suspect store last answered. A timeout of a call that began before it does not make a store suspect again. */
+  /** Time at which a suspect store last answered. A timeout of a call that began before this time does not make a store suspect again. */
   #clearedAt = -1;
 
   /**
    * Returns the outcome of a call, or throws a `TimeoutError` when no answer comes in time.
    * @param store any object that stands for the store.
-   * @param explain converts an error of the call into the error to throw. An error that it returns unchanged counts as an answer.
-   * @param isProbe for a call about this store alone. Suspicion of another store does not shorten it.
+   * @param explain converts an error of the call into the error to throw. An error that `explain` returns unchanged counts as an answer.
+   * @param isProbe for a call about this store alone. Suspicion of another store does not shorten the timeout of such a call.
    */
   wait<T>(store: object, call: () => Promise<T>, explain: (error: unknown) => unknown, isProbe = false): Promise<T> {
     return new Promise((resolve, reject) => {

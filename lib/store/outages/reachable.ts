@@ -1,4 +1,4 @@
-/** Stores as the service uses them. Each failure of a store is an outage. Callers get one kind of error for it, within the time limit. */
+/** Stores as the service uses them. Each failure of a store is an outage. Callers get one kind of error for an outage, within the time limit. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { IdpError, StoreAwayError, UnavailableError } from '../../errors.js';

@@ -98,7 +98,7 @@ export const apiResourceMembers = {
   introspects: introspects(),
   /** Tenants about whose users the API resource may ask. Absent: all. */
   allowedTenants: Type.Optional(strings()),
-  /** The algorithm that signs introspection responses to it. @default 'RS256' @see RFC 9701 §6 */
+  /** The algorithm that signs introspection responses to the API resource. @default 'RS256' @see RFC 9701 §6 */
   introspectionSignedResponseAlg: Type.Optional(Type.Union([Type.Literal('RS256'), Type.Literal('ES256')])),
   /** `refuse`: no client gets a token of an impersonated user for the API resource. @default 'allow' */
   impersonation: Type.Optional(impersonation()),

@@ -27,7 +27,7 @@ export interface ArtifactKind {
 export interface PutArtifact {
   /** The user's id, for kinds with `account`. */
   readonly oid?: string;
-  /** A client, for kinds with `account`: the record also ends when the access of this client to the account ends. `update` sets it too. */
+  /** A client, for kinds with `account`: the record also ends when the access of this client to the account ends. `update` sets the client too. */
   readonly clientId?: string;
   /** The grant of an access token, for kinds with `ofGrant`. */
   readonly grantId?: string;
@@ -51,7 +51,7 @@ export interface ExtensionArtifacts {
    */
   update(id: string, change: (value: unknown) => unknown, options?: PutArtifact): Promise<unknown>;
   /**
-   * Takes the value. One caller gets it, and all others get undefined, even concurrent ones.
+   * Takes the value. One caller gets the value, and all other callers get undefined, even concurrent callers.
    * @throws TypeError where the kind is not `once`.
    */
   take(id: string): Promise<unknown>;

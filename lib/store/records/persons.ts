@@ -126,7 +126,7 @@ const acceptedInvitation = Type.Object({
   at: Type.Date(),
   /** The credential that was offered with the acceptance, until it belongs to the user. */
   credentialId: Type.Optional(Type.String()),
-  /** Name of the caller who accepted it, which the caller gave. */
+  /** Name of the caller who accepted the invitation, as the caller gave the name. */
   by: Type.Optional(Type.String()),
 });
 export interface AcceptedInvitation extends Shape<typeof acceptedInvitation> {}
@@ -188,7 +188,7 @@ const user = Type.Object({
   /** The mailed link that proves an e-mail address. Only the newest mailed link is valid. */
   emailProof: Type.Optional(typed<EmailProof>(emailProof)),
   /**
-   * The address that was proven last, while the person's record has another address that nobody proved. Mail about the account goes to it.
+   * The address that was proven last, while the person's record has another address that nobody proved. Mail about the account goes to the proven address.
    */
   provenEmail: Type.Optional(Type.String()),
   /** Voucher of {@link provenEmail}. The voucher of `email` is `emailVouchedBy` of the person. */

@@ -47,7 +47,7 @@ export const eventRecord = Type.Object({
   ...row,
   id: checked(row.id, (value) => typeof value === 'string' && /^\d{16}$/.test(value)),
   eventId: Type.String(),
-  /** Instant at which the event got its number. `time` is the instant at which it happened. */
+  /** Instant at which the event got its number. `time` is the instant at which the event happened. */
   recordedAt: Type.Date(),
   /** Instant at which the dispatch of the event was given up, because a listener failed too often. */
   parkedAt: Type.Optional(Type.Date()),

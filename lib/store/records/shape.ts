@@ -1,9 +1,9 @@
 /**
- * Shapes of records. A record has one schema; its type (`Shape`) and the check of its stored rows (`checkOf`) follow from it. Forms of
- * input pick members of it.
+ * Shapes of records. A record has one schema; its type (`Shape`) and the check of its stored rows (`checkOf`) follow from the schema. Forms of input pick
+ * members of the schema.
  *
- * A check finds rows that an administrator, a restore or another program damaged. The check compares the form of each member. A text may be
- * longer than input allows, because a stored text may be older than a rule. Checks are plain functions, so nothing is compiled at start.
+ * A check finds rows that an administrator, a restore or another program damaged. The check compares the form of each member. A text may be longer than
+ * input allows, because a stored text may be older than a rule. Checks are plain functions, so nothing is compiled at start.
  */
 import { isDate } from 'node:util/types';
 import {
@@ -19,7 +19,7 @@ import {
 } from '@sinclair/typebox';
 import { referenceToken } from '../../text/json-pointer.js';
 
-/** The type of a record with this schema. Nothing in it can be written. */
+/** The type of a record with this schema. All members are read-only. */
 export type Shape<Schema extends TSchema> = Schema extends {
   readonly [Kind]: 'Object';
   readonly properties: infer Members extends TProperties;

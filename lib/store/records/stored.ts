@@ -39,7 +39,7 @@ export interface Outboxed extends Shape<typeof outboxedRecord> {}
 
 export const named = {
   ...stored,
-  /** The name in the form that comparisons use: NFKC, lower case. Each write derives it. Rows without it get it in the background. */
+  /** The name in the form that comparisons use: NFKC, lower case. Each write derives this form. Rows without the form get it in the background. */
   nameKey: Type.Optional(Type.String()),
   ...outboxed,
 };

@@ -73,7 +73,7 @@ export function createStoreClock(name: string, time: () => Promise<number>, logg
   const measureAgain = (): void => void measure().catch(() => undefined);
 
   /**
-   * Compares the clocks again after this node's clock was set. Only callers that need the difference trigger it. Otherwise each failed
+   * Compares the clocks again after this node's clock was set. Only callers that need the difference trigger the comparison. Otherwise each failed
    * measurement would start the next, without end.
    */
   const current = (): number => {
