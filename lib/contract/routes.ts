@@ -11,7 +11,7 @@ export type AddRoute = <State = object>(path: string, ...steps: readonly Middlew
  * which check it. There is no `post`, so that no form can do without.
  */
 export interface ExtensionRouter {
-  /** Adds a route for GET and HEAD. It must change nothing that matters, because any page can lead a browser to it. */
+  /** Adds a route for GET and HEAD. The route must change nothing that matters, because any page can lead a browser to the route. */
   readonly get: AddRoute;
   readonly put: AddRoute;
   readonly patch: AddRoute;
@@ -66,8 +66,8 @@ export interface ExtensionRouter {
   /** Adds the routes of a mailed link: GET shows its page, POST takes the form of the page. */
   linkPages<Opened>(pages: LinkPages<Opened>): void;
   /**
-   * Adds a route for POST requests that no page of this service sends, and that prove by something else than a cookie what they may do: a bearer token, the
-   * authentication of a client, a signature. The route of another site's form belongs here too.
+   * Adds a route for POST requests that no page of this service sends. Such a request proves its rights without a cookie: by a bearer token, the
+   * authentication of a client, or a signature. The route of another site's form belongs here too.
    */
   readonly postWithoutCsrf: AddRoute;
   /** Adds a route for all methods of a path and of all paths below it, for an API that authenticates each request by something else than a cookie. */
@@ -108,7 +108,7 @@ export interface PostForm<Opened> {
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler that answered the request returns nothing
 export type LinkOutcome = 'used' | 'over' | void;
 
-/** The pages behind a mailed link. `Opened` is the subject of the link. Nobody uses the link while they impersonate a user. */
+/** The pages behind a mailed link. `Opened` is the subject of the link. The link cannot be used during an impersonation. */
 export interface LinkPages<Opened> {
   /** Below the issuer; `:token` stands for the token of the link. */
   readonly path: string;
@@ -116,9 +116,9 @@ export interface LinkPages<Opened> {
   open(token: string): Awaitable<Opened | undefined>;
   /** Returns the subject of the form, which names the link too. */
   subject(opened: NoInfer<Opened>): string;
-  /** Returns whether the link can be used, was used, or is over for another reason, such as that it expired. @default pending */
+  /** Returns whether the link can be used, was used, or is invalid for another reason, such as that the link expired. @default pending */
   state?(opened: NoInfer<Opened>): 'pending' | 'used' | 'over';
-  /** Shows the page with the form. It changes nothing, because mail scanners open links. */
+  /** Shows the page with the form. The method changes nothing, because mail scanners open links. */
   ask(ctx: Context, opened: NoInfer<Opened>): Awaitable<void>;
   /** Takes the form of a link that can be used. */
   take(ctx: Context, opened: NoInfer<Opened>): Promise<LinkOutcome>;

@@ -59,7 +59,7 @@ const joined = (...texts: readonly (string | undefined)[]): string => texts.map(
 /**
  * Returns the codes of the browser and its operating system, of at most 4 bytes together.
  * @param userAgent value of the header `User-Agent`
- * @param hints client hints. They name browsers that call themselves Chrome in `User-Agent`.
+ * @param hints client hints, which name browsers that call themselves Chrome in `User-Agent`.
  * @example
  * ```ts
  * import { browserOf } from 'tenant-idp/extension';

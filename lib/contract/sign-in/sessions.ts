@@ -59,7 +59,7 @@ export interface Sessions {
   /**
    * Signs the user out everywhere, except in one session and its grants. Sign-ins to linked accounts by the same credential end too. A second call with the
    * same cause changes nothing.
-   * A cut-off by somebody else, before this call or after it, ends the session too.
+   * A cut-off by another actor, before this call or after it, ends the session too.
    * @param reason as in {@link endAll}
    */
   endOthers(user: UserRef, spared: Spared, by?: Attribution, reason?: SignOutReason): Promise<void>;

@@ -73,7 +73,7 @@ export const createOwnPasswords = (parts: Parts): OwnPasswords => ({
   change: (account, made) => change(parts, account, made),
 });
 
-/** Ends a reset link that was mailed before, because somebody else may have read the mail. */
+/** Ends a reset link that was mailed before, because another person may have read the mail. */
 const withoutResetLink = (row: PersonWithUser): PersonWithUser => {
   const { passwordReset } = row.user;
   if (!passwordReset || passwordReset.usedAt) return row;

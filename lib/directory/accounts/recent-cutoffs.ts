@@ -6,8 +6,8 @@ import { nodeTime } from '../../times/node-time.js';
 const REMEMBERED_MS = 120_000;
 
 /**
- * The accounts whose sign-ins were cut off recently, by `oid`. Endpoints that answer about an account without a token or a session of the account ask
- * here before they answer from cached rows, because a cut-off leaves nothing else that they read.
+ * The accounts whose sign-ins were cut off recently, by `oid`. Some endpoints answer about an account without a token or a session of the account. These
+ * endpoints ask here before they answer from cached rows, because a cut-off leaves nothing else that they read.
  */
 export interface RecentCutoffs {
   note(oid: string): Promise<void>;
