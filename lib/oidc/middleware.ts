@@ -22,7 +22,7 @@ export interface MiddlewareParts
   readonly instances: Instances;
   /** Undefined if oidc-provider answers by itself. */
   readonly plainDoor: PlainDoor | undefined;
-  /** Undefined if oidc-provider answers by itself. */
+  /** The door for plain authorization requests. Undefined if oidc-provider answers by itself. */
   readonly plainAuthorization: PlainAuthorization | undefined;
   readonly repeatedForms: RepeatedForms;
 }

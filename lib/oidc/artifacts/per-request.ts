@@ -14,8 +14,8 @@ export function perRequest<T, Context extends object = object>(create: (ctx: Con
 }
 
 /**
- * {@link perRequest}, for values that depend on `ctx.oidc`. The values are stored there. A door that leaves a request to oidc-provider leaves them behind
- * with its own `ctx.oidc`.
+ * {@link perRequest}, for values that depend on `ctx.oidc`, which stores the values. A door that leaves a request to oidc-provider leaves these values
+ * behind with its own `ctx.oidc`.
  */
 export function perContext<T>(create: (ctx: KoaContextWithOIDC) => T): (ctx: KoaContextWithOIDC) => T {
   const key = Symbol('per context');

@@ -102,7 +102,7 @@ function longGrant(stored: Members, accountId: string | undefined): Item {
   return accountId === undefined ? record : Object.assign(record, { accountId });
 }
 
-/** Returns the short form of a sign-in, without what it says of its own account. A session without an account has no sign-in. */
+/** Returns the short form of a sign-in. Ids that follow from the account are left out or shortened. A session without an account has no sign-in. */
 function shortSignIn(members: Members, accountId: unknown): Item {
   if (accountId === undefined) return renamed(members, shortNames);
   const { sub, owner, ...others } = members;

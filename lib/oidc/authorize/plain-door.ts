@@ -1,8 +1,8 @@
 /**
  * The door for nearly all authorization requests: a GET for a code, in a browser whose sign-in and grant answer the request without a page.
  *
- * The door answers successes. All other requests go through it to oidc-provider, and the door has no effect on them. The door decides nothing itself: it
- * calls the same steps and the same rules, in the same order.
+ * The door answers successes. All other requests go through the door to oidc-provider, and the door has no effect on these requests. The door decides
+ * nothing itself: it calls the same steps and the same rules, in the same order.
  */
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
@@ -227,7 +227,7 @@ async function isPlainlyFine({ parts, accounts, findGrant }: Door, ctx: KoaConte
   return !(await asksForPrompt(ctx));
 }
 
-/** Returns whether somebody is signed in, and neither impersonates a user nor is impersonated. */
+/** Returns whether a user is signed in, and neither impersonates a user nor is impersonated. */
 const isPlainSession = ({ accountId, loginTs, act, aside, impersonation, actsAs }: OurSession): boolean =>
   accountId !== undefined && loginTs !== undefined && [act, aside, impersonation, actsAs].every((member) => member === undefined);
 

@@ -13,7 +13,7 @@ const INTEGER = 0x02;
 /** Returns the signature over the data in the form of JWS. The function is synchronous, because a thread of the pool would need longer. */
 export const signEs256 = (data: Buffer, privateKey: KeyObject): Buffer => sideBySide(sign('sha256', data, privateKey));
 
-/** Returns whether the signature, in the form of JWS, is one of the key over the data. */
+/** Returns whether the key made the signature, in the form of JWS, over the data. */
 export const verifyEs256 = (data: Buffer, publicKey: KeyObject, signature: Uint8Array): boolean =>
   signature.length === 2 * NUMBER_BYTES && verify('sha256', data, publicKey, inDer(signature));
 

@@ -17,7 +17,7 @@ export interface SigningKey {
   readonly publicKey: KeyObject;
   /** Returns the signature over the data, in the form of JWS. @see RFC 7518 §3.3, §3.4 */
   sign(data: Buffer): Buffer | Promise<Buffer>;
-  /** Returns whether the signature, in the form of JWS, is one of this key over the data. */
+  /** Returns whether this key made the signature, in the form of JWS, over the data. */
   verifies(data: Buffer, signature: Uint8Array): boolean;
   /** Signing key in the form of oidc-provider. */
   readonly external: ExternalSigningKey;
