@@ -13,8 +13,8 @@ export interface AdmissionOptions {
 }
 
 /**
- * The function that frees the place of a request, to call once after the answer; `full` if there is no free place, and `gone` if the client ended the request
- * before its body had arrived.
+ * The function that frees the place of a request, to call once after the answer. `full`: no place is free. `gone`: the client ended the request before its
+ * body had arrived.
  */
 export type Entry = (() => void) | 'full' | 'gone';
 

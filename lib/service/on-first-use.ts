@@ -1,6 +1,6 @@
 /**
- * The functions of the package that need the service. Their first call loads the service, because an import for errors, types or claim sets should not load
- * the service.
+ * The functions of the package that need the service. The first call of such a function loads the service, because an import for errors, types or claim
+ * sets should not load the service.
  */
 
 import type { IdentityProviderOptions } from '../options/options.js';

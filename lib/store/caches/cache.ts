@@ -46,9 +46,9 @@ export interface Caches {
   /** Calls the listener with a collection in which a write of another node left background work, at the next look. */
   onWork(listener: (collection: string) => void): void;
   /**
-   * Makes the caches of all nodes forget a row: on this node immediately, on other nodes within the poll interval, or once the store can be
-   * reached again. Each write of a watched collection does so, so this method is for a write that a node may have made before it died. The
-   * returned promise never rejects.
+   * Makes the caches of all nodes forget a row: on this node immediately, on other nodes within the poll interval. After an outage, other nodes forget the
+   * row when the store can be reached again. Each write of a watched collection notifies the caches, so this method is for a write that a node may have
+   * made before the node died. The returned promise never rejects.
    */
   changed(collection: string, id: string): Promise<void>;
   /** Stops looking for changes. */
