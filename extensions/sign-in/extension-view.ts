@@ -62,7 +62,7 @@ export function resolveView(view: View, language: Language, guard: Guard): PageV
 export const allParts = <Words>(parts: readonly ViewPart<Words>[]): readonly ViewPart<Words>[] =>
   parts.flatMap((part) => (part.part === 'details' ? [part, ...allParts(part.parts)] : [part]));
 
-/** Returns the given texts in words, without those that are undefined. */
+/** Returns the given texts in words, without the undefined texts. */
 const optional = (texts: Readonly<Record<string, Text | undefined>>, words: (text: Text) => string): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(texts).flatMap(([name, text]) => (text === undefined ? [] : [[name, words(text)]])));
 

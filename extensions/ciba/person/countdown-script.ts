@@ -1,7 +1,7 @@
 /**
- * The script of the page of one request: counts the seconds down in the words of the page's language, as `fromNow` writes them, and reloads the page when
- * the request has expired. The seconds come from the service, because the clock of the device may be wrong. The script has no less-than sign, so that no
- * part of it looks like a tag.
+ * The script of the page of one request. The script counts the seconds down in the words of the page's language, as `fromNow` writes them. After the
+ * request has expired, the script reloads the page. The seconds come from the service, because the clock of the device may be wrong. The script has no
+ * less-than sign, so that no part of it looks like a tag.
  */
 export const countdownScript = `const shown = document.querySelector('[data-seconds]');
 if (shown) {
