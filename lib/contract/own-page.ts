@@ -19,6 +19,7 @@ export const RECENT_SIGN_IN_SECONDS = 600;
  */
 export type OwnPageNeeds = 'signIn' | 'recentSignIn' | 'credentialChange';
 
+/** Parts of a page on which signed-in users see or change data of their accounts. */
 export interface OwnPage {
   /** The internal client that users sign in to, for `clients` of the extension. Pages call the internal client “your account”. */
   readonly clients: InternalClients;

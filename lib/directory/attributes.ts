@@ -4,9 +4,11 @@ import type { InputProblem } from './input.js';
 
 /** An attribute that users may change themselves, as the account page shows it. */
 export interface OwnAttribute {
+  /** Name of the property in the schema. */
   readonly name: string;
   /** Title in the schema, or else the name. */
   readonly title: string;
+  /** `enum` for a property with a list of values, whatever their types are. */
   readonly type: 'string' | 'number' | 'integer' | 'boolean' | 'enum';
   /** Values of an `enum`. */
   readonly choices: readonly (string | number | boolean)[];

@@ -265,6 +265,7 @@ const sessions = {
    */
   address: withDefault('truncated', oneOf<AddressPart>('full', 'truncated', 'none')),
 };
+/** Data that is stored with sessions. */
 export interface SessionOptions extends RequiredOptions<typeof sessions>, OptionalOptions<typeof sessions> {}
 
 const signInHistory = {

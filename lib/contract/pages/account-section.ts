@@ -16,6 +16,7 @@ import type { AdditionHost, ExtensionTexts } from './page-additions.js';
  * - `more`: everything else.
  */
 export const accountGroups = ['person', 'signIn', 'activity', 'data', 'more'] as const;
+/** One of {@link accountGroups}. */
 export type AccountGroup = (typeof accountGroups)[number];
 
 /** A section of the account page. */

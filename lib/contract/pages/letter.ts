@@ -46,11 +46,15 @@ export type LetterPart<Words = Text> =
  */
 export type LetterLimit = 'account' | 'anybody' | 'frequent';
 
+/** A mail to one recipient, before it is written in a language and look. */
 export interface Letter {
+  /** Address of the recipient. */
   readonly to: string;
   /** Kind of the letter, for the host: `invitation` … */
   readonly kind: string;
+  /** Tenant whose look and language the letter has. */
   readonly tid: string;
+  /** Client whose look the letter has. @default the look of the tenant */
   readonly clientId?: string;
   /**
    * The person that the letter is for. If the person has a language of the option `locales`, the letter is in this language. Leave `person` out only if the
@@ -67,6 +71,7 @@ export interface Letter {
 /** Writes a letter in its language and look. The mail loads nothing from other hosts. */
 export type WriteLetter = (letter: Letter, look: Look) => MailMessage;
 
+/** The mail of the host, as extensions use it. */
 export interface Mail {
   /**
    * Gives a letter to the host's mail. Call `send` in a handler of `deliveries`, because a delivery is retried after a rejection.

@@ -1,12 +1,14 @@
-/** Sessions of users, for administrators. */
+/** Sessions of users, as users and administrators see them. */
 import type { ParentRef, Spared } from '../../directory/index.js';
 import type { Attribution, SignOutReason } from '../../events.js';
 
 /** A session: one browser in which a user is signed in, or a sign-in without a browser. */
 export interface UserSession {
+  /** Id of the session, for {@link Sessions.end}. The id is not a credential. */
   readonly id: string;
   /** False for a grant that is a sign-in by itself, such as a grant of CIBA. Such a grant belongs to the client alone, and has no members of a browser. */
   readonly inBrowser: boolean;
+  /** Time at which the user proved the sign-in. */
   readonly signedInAt: Date;
   /**
    * Time of the last request of the browser, up to a twentieth of `lifetimes.sessionIdle` too early. Absent if the time is unknown: near the end of
@@ -15,8 +17,9 @@ export interface UserSession {
   readonly lastUsedAt?: Date;
   /** Time at which the session ends unless the session is used. */
   readonly expiresAt: Date;
-  /** As in the claim `amr`. */
+  /** Methods of the sign-in, as in the claim `amr`. @see RFC 8176 */
   readonly amr: readonly string[];
+  /** Identity provider of the sign-in, as in the claim `idp`. */
   readonly idp: string;
   /** Name of the browser that signed in, such as `Firefox`. In an impersonation, the browser is the impersonator's. Absent for an unknown browser. */
   readonly browser?: string;

@@ -21,7 +21,9 @@ import type { PasswordChanges } from './password-changes.js';
  */
 export type OwnPasswordState = 'set' | 'none' | 'parent' | 'policy';
 
+/** A change of the password of a user by that user. */
 export interface OwnPasswordChange {
+  /** The new password, unchanged as the user typed it. */
   readonly password: string;
   /** The current password, if the user has one. */
   readonly current: string | undefined;
@@ -29,6 +31,7 @@ export interface OwnPasswordChange {
   readonly spared?: string | undefined;
   /** Voucher of the sign-in in which the user changes the password. */
   readonly vouchedBy: Voucher | undefined;
+  /** Actor of the change, for its events. */
   readonly by: Attribution;
   /** The address and the user name of the request. Under load, requests with the same address or name wait for each other. */
   readonly from?: readonly string[];
@@ -38,6 +41,7 @@ export interface OwnPasswordChange {
 export interface OwnPasswords {
   /** Minimum characters of a password. */
   readonly length: number;
+  /** Returns whether the user has a password, or may set one. Reads the store. */
   stateOf(account: Account): Promise<OwnPasswordState>;
   /** Returns whether the password is the user's current password. @throws IdpError `busy`. */
   isCurrent(account: Account, password: string, from?: readonly string[]): Promise<boolean>;

@@ -34,6 +34,7 @@ export interface NewSignIn extends Omit<RecordedSignIn, 'id' | 'isNewBrowser'> {
   readonly requestId?: string | undefined;
 }
 
+/** The recent sign-ins of users, to read and record. */
 export interface SignInHistory extends RecentSignIns {
   /**
    * Records a sign-in once. If the account does not know the browser, raises the event `UserSignedInWithNewBrowser` first, at most once a day for each

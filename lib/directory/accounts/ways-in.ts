@@ -23,6 +23,7 @@ export type WaysSource = (account: Account) => Promise<readonly CredentialRef[]>
 /** A way to sign in, or the account link to the parent account, that a user removes. */
 export type Removed = CredentialRef | 'parent';
 
+/** Ways to sign in of the users of all tenants. */
 export interface WaysIn {
   /** Returns the ways that sign in to the account now. A linked account has the ways of its parent account. Reads the store. */
   of(account: Account): Promise<readonly CredentialRef[]>;

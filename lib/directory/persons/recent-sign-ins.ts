@@ -28,6 +28,7 @@ export interface RecentSignIn extends Omit<RecordedSignIn, 'at'> {
   readonly system?: string;
 }
 
+/** The recent sign-ins of users, to read. */
 export interface RecentSignIns {
   /** Whether sign-ins are recorded. */
   readonly isOn: boolean;

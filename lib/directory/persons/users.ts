@@ -87,6 +87,7 @@ export interface Users {
   remove(userId: string, judge?: JudgeChild): Promise<Person>;
 }
 
+/** Conditions of the removal of an identity. */
 export interface IdentityRemoval {
   readonly check?: CheckCurrent<PersonWithUser>;
   /** Returns the session that continues, by the identities that are left; undefined for none. The function may be called again. @default none */

@@ -62,6 +62,7 @@ const LONGEST_FIELD = 1024;
 
 /** A field that has more characters than its form accepts. */
 export interface LongField {
+  /** Name of the field in the form. */
   readonly name: string;
   /** Maximum characters of the field, as the page states them. */
   readonly longest: number;

@@ -19,6 +19,7 @@ const signIn = inputSchema({
  * `attributes.selfService` names.
  */
 export const selfServiceParts = ['name', 'phone', 'locale', 'attributes'] as const;
+/** One of {@link selfServiceParts}. */
 export type SelfServicePart = (typeof selfServiceParts)[number];
 
 /** Members of a tenant that callers write. */
