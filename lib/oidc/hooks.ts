@@ -6,6 +6,7 @@ import { checkSignOut, checkUris } from './authorize/checks.js';
 import { carryParameters } from './authorize/parameters.js';
 import { createPushedAnswer } from './authorize/pushed-requests.js';
 import { createResponder } from './authorize/response.js';
+import { repeatRefusal } from './clients/assertions.js';
 import { noteCaller, requireClientAuthentication } from './clients/authentication.js';
 import { callerOf, clientOf, createFindRecord } from './clients/clients.js';
 import { createProfileCheck } from './clients/fapi.js';
@@ -46,7 +47,10 @@ export function createHooks(rooms: Rooms, addressOf: (req: IncomingMessage) => s
       requireClientAuthentication(ctx);
       requestUris.check(ctx);
     },
-    assertionAudiences,
+    assertionAudiences(ctx) {
+      repeatRefusal(ctx);
+      return assertionAudiences(ctx.oidc);
+    },
     scopes: (ctx) => scopes.known(ctx),
     held(ctx, client, granted) {
       const record = clientOf(client);

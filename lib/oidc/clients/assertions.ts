@@ -2,6 +2,7 @@ import { decodeJwt } from 'jose';
 import type Provider from 'oidc-provider';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
+import { perRequest } from '../artifacts/per-request.js';
 import { useAssertion } from '../upstream/client.js';
 import { endsWithin, isFromFuture, isPast, jwtProblem } from './jwts.js';
 
@@ -90,6 +91,17 @@ export interface PresentedAssertion {
  */
 export type AcceptAssertion = (presented: PresentedAssertion) => Promise<boolean>;
 
+const refused = perRequest((): { refusal?: Error } => ({}));
+
+/**
+ * Throws the refusal of an assertion that {@link AcceptAssertion} refused in the same request, so that oidc-provider answers with the refusal and does not
+ * verify the assertion a second time.
+ */
+export function repeatRefusal(ctx: object): void {
+  const { refusal } = refused(ctx);
+  if (refusal) throw refusal;
+}
+
 /** @param audiencesOf as {@link assertionAudiences} returns it */
 export const createAcceptAssertion =
   (provider: () => Provider, audiencesOf: ReturnType<typeof assertionAudiences>): AcceptAssertion =>
@@ -100,6 +112,7 @@ export const createAcceptAssertion =
       return true;
     } catch (error) {
       if (!(error instanceof errors.OIDCProviderError)) throw error;
+      refused(ctx).refusal = error;
       return false;
     }
   };

@@ -18,8 +18,8 @@ export interface ContextHooks {
   check(ctx: KoaContextWithOIDC): void;
   /** Returns the level of the session's sign-in. */
   acr(ctx: KoaContextWithOIDC): string | undefined;
-  /** Returns the audiences of client assertions. */
-  assertionAudiences(oidc: Pick<KoaContextWithOIDC['oidc'], 'route' | 'isFapi'>): readonly string[];
+  /** Returns the audiences that an assertion may have. @throws InvalidClientAuth for an assertion that was refused before oidc-provider verifies it */
+  assertionAudiences(ctx: KoaContextWithOIDC): readonly string[];
   /** Returns the current identity and API scopes. */
   scopes(ctx: KoaContextWithOIDC): ReadonlySet<string>;
 }
@@ -101,7 +101,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
 
     /** Returns the audiences of client assertions, which do not depend on the URL of the request. */
     clientJwtAuthExpectedAudience(): Set<string> {
-      return new Set(hooks.assertionAudiences(this as unknown as KoaContextWithOIDC['oidc']));
+      return new Set(hooks.assertionAudiences(this.ctx));
     }
   };
 }

@@ -72,6 +72,7 @@ describe('OIDCContext', () => {
     );
     expect(new hooked.OIDCContext(ctx).urlFor('token')).toBe(`${issuer}/token`);
     ctx._matchedRouteName = 'introspection';
-    expect([...new hooked.OIDCContext(ctx).clientJwtAuthExpectedAudience()]).toEqual([issuer, 'of introspection']);
+    ctx.oidc = new hooked.OIDCContext(ctx);
+    expect([...ctx.oidc.clientJwtAuthExpectedAudience()]).toEqual([issuer, 'of introspection']);
   });
 });

@@ -63,7 +63,7 @@ export const hooks: ProviderHooks = {
   authenticated: () => {},
   token: async () => {},
   lastSteps: {},
-  assertionAudiences: ({ route }) => [issuer, `of ${route}`],
+  assertionAudiences: ({ oidc: { route } }) => [issuer, `of ${route}`],
   scopes: () => new Set(['openid', 'orders.read']),
   held: (_ctx, _client, scopes) => scopes,
   structuredToken: { sign: async () => undefined, idOf: async () => undefined },

@@ -1,11 +1,12 @@
 /** Security table M9: secrets of clients and API resources are not guessed without limit, and nobody is locked out by who tries. */
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { basic, postForm } from '../../support/client/agent.js';
 import { type AssertingClient, createAssertingClient } from '../../support/client/assertions.js';
 import { formTypes } from '../../support/requests/both-doors.js';
 import { testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
+import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 const GUESSES = process.env.PROVE === undefined ? 40 : 500;
 let asserting: AssertingClient;
@@ -138,6 +139,31 @@ test('M9: assertions that do not verify are counted, and a right one passes', as
   expect(answers.filter(({ status }) => status === 401)).toHaveLength(20);
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(10);
   expect(await ask('token', { grant_type: 'client_credentials', ...assertion }, headers)).toMatchObject({ status: 200 });
+});
+
+test('M9: assertions that do not verify cost one verification, whichever door answers', async () => {
+  const stranger = await createAssertingClient();
+  const used = await asserting.sign(idp.issuer);
+  const refused = [used, await stranger.sign(idp.issuer), await asserting.sign(idp.issuer, { nbf: epochSeconds() + 120 })];
+  expect(await ask('token', { grant_type: 'client_credentials', ...used }, {})).toMatchObject({ status: 200 });
+  const verify = jest.spyOn(globalThis.crypto.subtle, 'verify');
+  try {
+    for (const path of ['token', 'introspect', 'revocation', 'par'])
+      for (const type of formTypes)
+        for (const assertion of refused) {
+          verify.mockClear();
+          const headers = { 'content-type': type, 'x-forwarded-for': newAddress() };
+          expect(
+            await ask(path, { grant_type: 'client_credentials', token: 'x', client_id: 'asserting', ...assertion }, headers),
+          ).toMatchObject({
+            status: 401,
+            error: 'invalid_client',
+          });
+          expect(verify).toHaveBeenCalledTimes(1);
+        }
+  } finally {
+    verify.mockRestore();
+  }
 });
 
 test('M9: a request that names a client and proves nothing is not counted', async () => {
