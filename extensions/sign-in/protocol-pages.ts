@@ -88,6 +88,10 @@ function viewOf(page: Exclude<ProtocolPage, { readonly page: 'view' }>, { servic
         ...present({ next }),
       };
     }
+    case 'still-signed-in': {
+      const { client_uri: returnUrl } = (page.client?.metadata ?? {}) as { client_uri?: string };
+      return { page: 'still-signed-in', account: accountUrl(service), ...present({ returnUrl }) };
+    }
     case 'continue':
       return { page: 'continue', action: page.action, fields: page.fields, method: 'post' };
     case 'no-cookies':

@@ -18,7 +18,7 @@ import { problemSummary, tooLongText } from './views/parts/form.js';
 import { frameIcon, frameLogo, layout, type PageContent, type PageContext, scriptOf } from './views/parts/layout.js';
 import { extensionView } from './views/parts/view.js';
 import { passwordView } from './views/password.js';
-import { signedOutView } from './views/signed-out.js';
+import { signedOutView, stillSignedInView } from './views/signed-out.js';
 import { unavailableView } from './views/unavailable.js';
 import { welcomeView } from './views/welcome.js';
 import { wrongLinkView } from './views/wrong-link.js';
@@ -35,6 +35,7 @@ const views: { readonly [Name in PageName]: View<Name> } = {
   logout: logoutView,
   continue: continueView,
   'signed-out': signedOutView,
+  'still-signed-in': stillSignedInView,
   error: errorView,
   expired: expiredView,
   unavailable: unavailableView,

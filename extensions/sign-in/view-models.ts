@@ -145,6 +145,8 @@ interface PageModels {
     readonly unanswered?: readonly string[];
     readonly next?: string;
   };
+  /** `returnUrl` leads back to the application. `account` leads to the account page, if the application has no link. */
+  'still-signed-in': { readonly returnUrl?: string; readonly account: string };
   /** `title` and `message` are texts of the service, in the page's language. */
   error: {
     readonly title?: string;

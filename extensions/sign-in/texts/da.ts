@@ -92,6 +92,7 @@ export const da: Texts = {
   'logout.message': 'Applikationer, du har åbnet med dette login, kan også logge dig ud.',
   'logout.submit': 'Log ud',
   'logout.stay': 'Forbliv logget ind',
+  'stillSignedIn.title': 'Du er stadig logget ind',
   'signedOut.title': 'Du er logget ud',
   'signedOut.message': 'Du kan lukke dette vindue.',
   'signedOut.again': 'Log ind igen',

@@ -92,6 +92,7 @@ export const de: Texts = {
   'logout.message': 'Anwendungen, die Sie mit dieser Anmeldung geöffnet haben, melden Sie eventuell ebenfalls ab.',
   'logout.submit': 'Abmelden',
   'logout.stay': 'Angemeldet bleiben',
+  'stillSignedIn.title': 'Sie sind noch angemeldet',
   'signedOut.title': 'Sie sind abgemeldet',
   'signedOut.message': 'Sie können dieses Fenster schließen.',
   'signedOut.again': 'Erneut anmelden',

@@ -91,6 +91,7 @@ export const en = {
   'logout.message': 'Applications that you opened with this sign-in may sign you out too.',
   'logout.submit': 'Sign out',
   'logout.stay': 'Stay signed in',
+  'stillSignedIn.title': 'You are still signed in',
   'signedOut.title': 'You are signed out',
   'signedOut.message': 'You can close this window.',
   'signedOut.again': 'Sign in again',

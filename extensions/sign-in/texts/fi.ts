@@ -92,6 +92,7 @@ export const fi: Texts = {
   'logout.message': 'Myös tällä kirjautumisella avatut sovellukset voivat kirjata sinut ulos.',
   'logout.submit': 'Kirjaudu ulos',
   'logout.stay': 'Pysy kirjautuneena',
+  'stillSignedIn.title': 'Olet edelleen kirjautuneena',
   'signedOut.title': 'Olet kirjautunut ulos',
   'signedOut.message': 'Voit sulkea tämän ikkunan.',
   'signedOut.again': 'Kirjaudu uudelleen',

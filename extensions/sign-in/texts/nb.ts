@@ -92,6 +92,7 @@ export const nb: Texts = {
   'logout.message': 'Applikasjoner du åpnet med denne innloggingen, kan også logge deg ut.',
   'logout.submit': 'Logg ut',
   'logout.stay': 'Forbli innlogget',
+  'stillSignedIn.title': 'Du er fortsatt logget inn',
   'signedOut.title': 'Du er logget ut',
   'signedOut.message': 'Du kan lukke dette vinduet.',
   'signedOut.again': 'Logg inn igjen',

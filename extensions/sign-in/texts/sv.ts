@@ -92,6 +92,7 @@ export const sv: Texts = {
   'logout.message': 'Applikationer som du öppnade med den här inloggningen kan också logga ut dig.',
   'logout.submit': 'Logga ut',
   'logout.stay': 'Förbli inloggad',
+  'stillSignedIn.title': 'Du är fortfarande inloggad',
   'signedOut.title': 'Du är utloggad',
   'signedOut.message': 'Du kan stänga det här fönstret.',
   'signedOut.again': 'Logga in igen',

@@ -1,4 +1,4 @@
-/** Page after a sign-out. Frames notify the applications with front-channel logout. */
+/** Pages after the user decided about a sign-out. Frames notify the applications with front-channel logout. */
 import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { buttonLink, wayBack } from './notice.js';
@@ -61,3 +61,10 @@ ${frames.map(({ uri, name }) => html`<iframe src="${uri}" title="${name}" sandbo
     ...(frames.length > 0 ? { script: framesScript } : {}),
   };
 }
+
+/** Returns the page for a user who is signed in. */
+export const stillSignedInView = ({ returnUrl, account }: PageView<'still-signed-in'>, context: PageContext): PageContent => ({
+  title: context.text('stillSignedIn.title'),
+  problem: false,
+  body: html`<div class="stack"><p>${context.text('signedOut.message')}</p>${wayBack(returnUrl, context) || buttonLink(account, context.text('notFound.account'))}</div>`,
+});

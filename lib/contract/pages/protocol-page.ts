@@ -31,6 +31,8 @@ export type ProtocolPage =
       /** URL to continue at after the frames were called. */
       readonly next?: string;
     }
+  /** The user is signed in with this browser: the user chose to stay signed in, or opened the URL of the page `signed-out`. */
+  | { readonly page: 'still-signed-in'; readonly client?: Client }
   /** Sends the browser to another site by a form that submits itself. Names and values of the form come from outside. */
   | {
       readonly page: 'continue';

@@ -143,7 +143,7 @@ async function end(made: ImpersonationParts, ctx: Context, next: string): Promis
   if (before) await before.save(sessionTtl(parts, before));
   setCookie(ctx, before?.jti ?? null, before?.exp);
   const frames = [...(await notices.frames(parts.options.issuer)), ...(await afterwards.frames(ended))];
-  const result = frames.length === 0 ? undefined : await results.keep({ batch: notices.batch, frames, next, ended });
+  const result = frames.length === 0 ? undefined : await results.keep(ctx, { batch: notices.batch, frames, next, ended });
   return afterwards.visits(ended, result === undefined ? next : provider().urlFor('end_session_success') + result);
 }
 

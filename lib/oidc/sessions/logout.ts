@@ -17,6 +17,7 @@ import { LogoutNotices } from './logout-notices.js';
 import { createAfterSignOut, endedSignIn } from './logout-participants.js';
 import { endWithAside, removalsOf } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
+import { isSignedIn } from './signed-in.js';
 
 /** Parts of the end-session endpoint. */
 interface Logout {
@@ -62,8 +63,11 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
       });
     },
 
+    /** Shows whether the user is signed in with this browser, because a link leads here too. */
     async postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void> {
-      if (!(await results.show(ctx))) await showPage(ctx, { page: 'signed-out', ...clientFor(ctx) });
+      if (await results.show(ctx)) return;
+      const isStaying = await isSignedIn(parts, provider(), ctx as unknown as Context);
+      await showPage(ctx, { page: isStaying ? 'still-signed-in' : 'signed-out', ...clientFor(ctx) });
     },
 
     /**
@@ -113,7 +117,7 @@ async function endAll(made: Logout, ctx: KoaContextWithOIDC, notices: LogoutNoti
   const target = String(ctx.response.get('Location'));
   const isOver = target === ctx.oidc.urlFor('end_session_success');
   const clientId = ctx.oidc.client?.clientId;
-  ctx.redirect(await onward(made, ended, notices, { target: isOver ? undefined : target, clientId }));
+  ctx.redirect(await onward(made, ctx as unknown as Context, ended, notices, { target: isOver ? undefined : target, clientId }));
   ctx.status = 303;
 }
 
@@ -130,7 +134,7 @@ async function signOut(made: Logout, ctx: Context, { session: name, next }: Sign
   notices.release();
   parts.browserState.clear(ctx);
   setCookie(ctx, null);
-  return onward(made, ended, notices, { target: next });
+  return onward(made, ctx, ended, notices, { target: next });
 }
 
 /** Ends the sign-ins of a session. Returns the sign-ins that this call ended, because a concurrent call may have ended some of the sign-ins. */
@@ -142,6 +146,7 @@ async function endAllOf({ parts }: Logout, uid: string, notices: LogoutNotices):
 /** Returns the URL to which the browser is redirected after sign-ins have ended. @param target @default the page that states the sign-out */
 async function onward(
   { parts, provider, afterwards, results }: Logout,
+  ctx: Context,
   ended: readonly EndedSignIn[],
   notices: LogoutNotices,
   { target, clientId }: { readonly target?: string | undefined; readonly clientId?: string | undefined },
@@ -152,7 +157,7 @@ async function onward(
   const isTelling = target === undefined && (notices.isSending || (ended.length > 0 && parts.participants().size > 0));
   const about = { ...present({ next: target }), ...(clientId ? { clientId } : {}) };
   const plain = target ?? (clientId === undefined ? page : `${page}?${new URLSearchParams({ client_id: clientId })}`);
-  const next = frames.length > 0 || isTelling ? page + (await results.keep({ batch: notices.batch, frames, ended, ...about })) : plain;
+  const next = frames.length > 0 || isTelling ? page + (await results.keep(ctx, { batch: notices.batch, frames, ended, ...about })) : plain;
   return afterwards.visits(ended, next);
 }
 

@@ -25,15 +25,19 @@ export interface SignOutResult {
 const KEPT_MS = 300_000;
 const WAIT_MS = 1_000;
 
-/** Creates the store of results, under names that cannot be guessed, and their page. */
-export function createSignOutResults({ artifacts, directory, showPage }: OidcParts, afterwards: Pick<AfterSignOut, 'unanswered'>) {
+/** Creates the store of results, under names that cannot be guessed, and their page. Only the browser that signed out gets the page. */
+export function createSignOutResults(
+  { artifacts, browsers, directory, showPage }: OidcParts,
+  afterwards: Pick<AfterSignOut, 'unanswered'>,
+) {
   const keyOf = (id: string) => hashedKey('SignOutResult', id);
 
-  async function load(id: unknown): Promise<SignOutResult | undefined> {
+  async function load(ctx: Context, id: unknown): Promise<SignOutResult | undefined> {
     if (typeof id !== 'string') return undefined;
     const key = keyOf(id);
     const artifact = (await artifacts.read([{ key }])).get(key);
-    return artifact && (JSON.parse(artifact.value) as SignOutResult);
+    const result = artifact && (JSON.parse(artifact.value) as SignOutResult & { readonly browser: string });
+    return result && browsers.isBoundHere(ctx, result) ? result : undefined;
   }
 
   /** Returns the names of clients and participants that have not accepted their notice yet, after a moment. */
@@ -55,16 +59,17 @@ export function createSignOutResults({ artifacts, directory, showPage }: OidcPar
 
   return {
     /** Stores a result. @returns the query of the page. */
-    async keep(result: SignOutResult): Promise<string> {
+    async keep(ctx: Context, result: SignOutResult): Promise<string> {
       const id = randomBytes(16).toString('base64url');
-      await artifacts.commit([{ op: 'put', key: keyOf(id), value: JSON.stringify(result), expiresAt: nodeTime() + KEPT_MS }]);
+      const value = JSON.stringify({ ...result, browser: browsers.begin(ctx) });
+      await artifacts.commit([{ op: 'put', key: keyOf(id), value, expiresAt: nodeTime() + KEPT_MS }]);
       return `?result=${id}`;
     },
 
-    /** Shows the page of the query, or redirects to its next URL. Returns false if the query names no result. */
+    /** Shows the page of the query, or redirects to its next URL. Returns false if the query names no result of this browser. */
     async show(ctx: Context): Promise<boolean> {
       const { result: id, next: onward } = ctx.query;
-      const result = await load(id);
+      const result = await load(ctx, id);
       if (!result) return false;
       if (onward !== undefined && result.next !== undefined) {
         ctx.status = 303;

@@ -41,6 +41,10 @@ async function usableSession(parts: OidcParts, provider: Provider, ctx: Context)
   return account && (await goesOn(parts, account, signIn)) ? { session, key, account, signIn } : undefined;
 }
 
+/** Returns whether a user is signed in with the browser by a usable sign-in, complete or not. */
+export const isSignedIn = async (parts: OidcParts, provider: Provider, ctx: Context): Promise<boolean> =>
+  (await usableSession(parts, provider, ctx)) !== undefined;
+
 /**
  * Returns the sign-in of the browser if the sign-in is usable and complete. A sign-in that waits for a second factor, or for a requirement of the host,
  * does not count.

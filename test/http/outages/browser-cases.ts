@@ -199,8 +199,13 @@ export function browserCases(idp: FailingIdp): Readonly<Record<string, Case>> {
         };
       },
     },
-    'signed out': step(
+    'the signed-out page': step(
       ['ok', 'ok', 'ok', 'ok', 'ok'],
+      async () => ({ agent: tabOf(alice), during: () => new Agent().get(`${service.issuer}/connect/endsession/success`) }),
+      (agent) => agent.get(request({ prompt: 'none' })),
+    ),
+    'the signed-out page, signed in': step(
+      ['page', 'ok', 'page', 'page', 'page'],
       async () => {
         const agent = tabOf(alice);
         return { agent, during: () => agent.get(`${service.issuer}/connect/endsession/success`) };

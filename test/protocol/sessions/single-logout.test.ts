@@ -7,7 +7,7 @@ import { decodeJwt } from 'jose';
 import type { Browser, Page } from 'playwright-core';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { describeInBrowser, launch } from '../../support/browser/chromium.js';
-import { Agent, type Json, obtainTokens } from '../../support/client/agent.js';
+import { Agent, type Json, obtainTokens, titleOf } from '../../support/client/agent.js';
 import { endpointsOf, isActive } from '../../support/client/endpoints.js';
 import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../../support/client/receivers/logout-receiver.js';
 import { startIdp } from '../../support/service/idp.js';
@@ -217,6 +217,21 @@ describe('4.8 front-channel logout', () => {
   test('F7: the page goes nowhere that was not stored with it', async () => {
     for (const query of ['next=https://evil.test', 'result=guessed&next=https://evil.test', 'result=a&result=b&next='])
       expect((await new Agent().get(`${service.issuer}/connect/endsession/success?${query}`)).location).toBeUndefined();
+  });
+
+  test('F7: another browser gets neither the page nor where it goes on, whether a user is signed in there or not', async () => {
+    const { agent, tokens } = await signIn('one');
+    const page = await signOut(agent, tokens.id_token, { post_logout_redirect_uri: `${party}/signed-out` });
+    expect([page.url, page.body.includes('<iframe')]).toEqual([expect.stringContaining('?result='), true]);
+    for (const [other, title] of [
+      [new Agent(), 'You are signed out'],
+      [(await signIn('web')).agent, 'You are still signed in'],
+    ] as const) {
+      const shown = await other.get(page.url);
+      expect([titleOf(shown), shown.body.includes('<iframe')]).toEqual([title, false]);
+      expect((await other.get(`${page.url}&next=`)).location).toBeUndefined();
+    }
+    expect((await agent.get(`${page.url}&next=`)).location).toBe(`${party}/signed-out`);
   });
 
   test('4.8 a client that lives elsewhere than its redirect URIs is refused', async () => {

@@ -344,6 +344,7 @@ export const gallery: readonly GalleryPage[] = [
   { name: 'signed-out', view: { page: 'signed-out', returnUrl: 'https://app.example.com/' }, frame },
   { name: 'signed-out-again', view: { page: 'signed-out', signIn: '/idp/account' }, frame },
   { name: 'not-found', view: { page: 'not-found', account: '/idp/account' }, frame: { locale: 'fi' } },
+  { name: 'still-signed-in', view: { page: 'still-signed-in', account: '/idp/account' }, frame },
   { name: 'signed-out-plain', view: { page: 'signed-out' }, frame: { locale: 'nb', languages: frame.languages as LanguageMenu } },
   { name: 'signed-out-unanswered', view: { page: 'signed-out', frames: [], unanswered: ['Acme Orders', longUserName] }, frame },
   { name: 'error', view: { page: 'error' }, frame },
