@@ -1,5 +1,5 @@
 /**
- * Display: the languages of the pages (`locales`), and colours that can be read.
+ * Display: the languages of the pages (`locales`), colours that can be read, and names of browsers.
  *
  * Readability of colours (`#rrggbb`) on one another. An accent colour is checked when it is written: in an option, a tenant, a client. The pages use shades
  * of the accent colour that can be read in each colour scheme.
