@@ -132,7 +132,7 @@ describe('accounts are linked by who proves both', () => {
     const confirm = await begin(agent, one, other);
     const thief = new Agent();
     await open(thief, await made('Globex'));
-    expect(titleOf(await thief.get(confirm.url))).toBe('Begin again');
+    expect(titleOf(await thief.get(confirm.url))).toBe('Start again');
     expect((await thief.post(formOf(confirm).action, { ...formOf(confirm).fields, parent: one.oid })).status).toBe(400);
     expect((await userOf(other))?.parentUserId).toBeUndefined();
   });
@@ -142,7 +142,7 @@ describe('accounts are linked by who proves both', () => {
     const agent = new Agent();
     const confirm = await begin(agent, one, other);
     await service.idp.tenant(one.tid).credentials.setPassword(one.oid, 'another password, a long one');
-    expect(titleOf(await agent.submit(confirm, { parent: one.oid }))).toBe('Begin again');
+    expect(titleOf(await agent.submit(confirm, { parent: one.oid }))).toBe('Start again');
     expect((await userOf(other))?.parentUserId).toBeUndefined();
   });
 
@@ -161,7 +161,7 @@ describe('accounts are linked by who proves both', () => {
       expect(titleOf(confirm)).toBe('Link these accounts?');
       await end(agent, other);
       expect(titleOf(await open(agent, other))).toBe('Linked accounts');
-      expect(titleOf(await agent.get(confirm.url))).toBe('Begin again');
+      expect(titleOf(await agent.get(confirm.url))).toBe('Start again');
       expect((await agent.post(formOf(confirm).action, { ...formOf(confirm).fields, parent: one.oid })).status).toBe(400);
       expect((await userOf(other))?.parentUserId).toBeUndefined();
     }
@@ -202,7 +202,7 @@ describe('accounts are linked by who proves both', () => {
     const list = formOf(await open(agent, one)).fields.csrf ?? '';
     const asked = await agent.follow(await agent.submit(await agent.get(page()), { step: 'link' }));
     const confirm = await prove(agent, asked, other);
-    for (const csrf of ['', list]) expect(titleOf(await agent.submit(confirm, { csrf, parent: one.oid }))).toBe('Begin again');
+    for (const csrf of ['', list]) expect(titleOf(await agent.submit(confirm, { csrf, parent: one.oid }))).toBe('Start again');
     expect((await userOf(other))?.parentUserId).toBeUndefined();
     expect((await agent.submit(confirm, { parent: one.oid })).location).toMatch(/\?done=linked\./);
   });
@@ -239,7 +239,7 @@ describe('a link is ended by the parent, or by the child', () => {
     const { parent, child } = await family();
     const agent = new Agent();
     const list = await open(agent, await made('Globex'));
-    expect(titleOf(await agent.follow(await agent.submit(list, { unlink: child.oid })))).toBe('Begin again');
+    expect(titleOf(await agent.follow(await agent.submit(list, { unlink: child.oid })))).toBe('Start again');
     expect((await userOf(child))?.parentUserId).toBe(parent.oid);
   });
 });

@@ -17,7 +17,7 @@ export const da = {
   'connections.mixUp.title': 'Login med {method} blev stoppet',
   'connections.mixUp.text':
     'Svaret kom ikke derfra, hvor det var ventet. Ingen blev logget ind. Prøv igen. Sker det igen, så giv din administrator referencen.',
-  'connections.over.title': 'Dette trin er ovre',
+  'connections.over.title': 'Dette trin er forbi',
   'connections.over.text': 'Svaret fra {method} er brugt før eller tog for lang tid. Ingen blev logget ind med det. Prøv igen.',
   'connections.unknown.title': 'Der er ingen konto til dig endnu',
   'connections.unknown.text': 'Du loggede ind hos {method}, men den konto er ikke kendt her. Bed din administrator om adgang til {place}.',

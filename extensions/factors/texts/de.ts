@@ -56,7 +56,7 @@ export const de = {
   'factors.signIn.refused': 'Das hat nicht geklappt',
   'factors.signIn.refusedText': 'Dieser Passkey kann hier nicht verwendet werden. Melden Sie sich anders an.',
   'factors.signIn.again': 'Noch einmal versuchen',
-  'factors.signIn.choose': 'Organisation wählen',
+  'factors.signIn.choose': 'Organisation auswählen',
   'factors.unconfirmed.title': 'Ihr Passkey muss erst bestätigt werden',
   'factors.unconfirmed.text':
     'Er wurde in einer Anmeldung hinzugefügt, die jemand mit weniger Berechtigungen aus der Administration ermöglicht hat, oder die Konten wurden so verknüpft. Bitten Sie jemanden aus der Administration mit allen Berechtigungen des Kontos, ihn zu bestätigen.',

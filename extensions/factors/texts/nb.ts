@@ -16,11 +16,11 @@ export const nb = {
   'factors.challenge.codeWrong': 'Koden stemmer ikke. Vent på den neste, og sjekk at klokken på telefonen går riktig.',
   'factors.challenge.codeReused': 'Koden er allerede brukt. Vent på den neste.',
   'factors.challenge.recoveryWrong': 'Gjenopprettingskoden stemmer ikke, eller den er allerede brukt.',
-  'factors.challenge.over': 'For mange feil koder. Begynn på nytt.',
+  'factors.challenge.over': 'For mange feil koder. Start på nytt.',
   'factors.challenge.often': 'For mange feil koder. Prøv igjen om {minutes} min.',
   'factors.challenge.unreadable':
     'En av faktorene dine for innlogging kan ikke leses. Bruk en annen, eller be administratoren om å fjerne den.',
-  'factors.challenge.again': 'Begynn på nytt',
+  'factors.challenge.again': 'Start på nytt',
   'factors.passkey.wrong': 'Passnøkkelen virket ikke. Prøv igjen, eller bruk en annen måte.',
   'factors.passkey.there': 'Passnøkkelen er allerede i bruk.',
   'factors.passkey.script': 'Passnøkler krever JavaScript, som er slått av i denne nettleseren. Slå det på, eller bruk en annen måte.',

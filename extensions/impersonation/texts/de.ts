@@ -1,6 +1,6 @@
 /** Words of the pages of impersonation. */
 export const de = {
-  'impersonation.tenants.title': 'Organisation wählen',
+  'impersonation.tenants.title': 'Organisation auswählen',
   'impersonation.tenants.lead': 'Sie dürfen als Personen mehrerer Organisationen handeln.',
   'impersonation.who.title': 'Als jemand anders handeln',
   'impersonation.who.lead': 'Suchen Sie die Person bei {tenant}, als die Sie handeln möchten.',

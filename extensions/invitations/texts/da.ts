@@ -41,7 +41,7 @@ export const da = {
   'invitations.foreign.text': 'Den er fra en anden browser, eller den er for gammel. Åbn invitationen igen.',
   'invitations.foreign.again': 'Åbn invitationen',
   'invitations.lost.title': 'Åbn din invitation igen',
-  'invitations.lost.text': 'Dette trin er forbi, eller blev begyndt i en anden browser. Brug linket i din invitation for at fortsætte.',
+  'invitations.lost.text': 'Dette trin er forbi eller blev startet i en anden browser. Brug linket i din invitation for at fortsætte.',
   'invitations.create.title': 'Opret din personlige konto',
   'invitations.create.lead': 'hos {tenant}',
   'invitations.create.givenName': 'Fornavn (valgfrit)',

@@ -7,9 +7,9 @@ export const de = {
   'invitations.accept.rule': 'Mindestens {length} Zeichen.',
   'invitations.accept.submit': 'Einladung annehmen',
   'invitations.accept.signInAfterwards': 'Ihr Benutzername ist {userName}. Sie melden sich im nächsten Schritt an.',
-  'invitations.accept.link': 'Sie kommen mit Ihrem persönlichen Konto zu {tenant}. Melden Sie sich dort an, oder legen Sie eines an.',
+  'invitations.accept.link': 'Sie kommen mit Ihrem persönlichen Konto zu {tenant}. Melden Sie sich dort an, oder erstellen Sie eines.',
   'invitations.accept.signIn': 'Bei meinem Konto anmelden',
-  'invitations.accept.create': 'Konto anlegen',
+  'invitations.accept.create': 'Konto erstellen',
   'invitations.accept.other': '{other} ist in diesem Browser angemeldet. Wenn Sie fortfahren, wird diese Person abgemeldet.',
   'invitations.accept.somebody': 'In diesem Browser ist jemand angemeldet. Wenn Sie fortfahren, wird diese Person abgemeldet.',
   'invitations.accept.missing': 'Wählen Sie ein Passwort.',
@@ -37,19 +37,19 @@ export const de = {
   'invitations.unavailable.title': 'Das geht gerade nicht',
   'invitations.unavailable.text':
     'Bei {tenant} kann sich im Augenblick niemand anmelden. Ihre Einladung gilt weiter. Versuchen Sie es später noch einmal, und sagen Sie {tenant} Bescheid, wenn es andauert.',
-  'invitations.foreign.title': 'Dieses Formular kann nicht benutzt werden',
+  'invitations.foreign.title': 'Dieses Formular kann nicht verwendet werden',
   'invitations.foreign.text': 'Es stammt aus einem anderen Browser oder ist zu alt. Öffnen Sie die Einladung noch einmal.',
   'invitations.foreign.again': 'Einladung öffnen',
   'invitations.lost.title': 'Öffnen Sie Ihre Einladung noch einmal',
   'invitations.lost.text':
     'Dieser Schritt ist vorbei oder wurde in einem anderen Browser begonnen. Fahren Sie mit dem Link Ihrer Einladung fort.',
-  'invitations.create.title': 'Persönliches Konto anlegen',
+  'invitations.create.title': 'Persönliches Konto erstellen',
   'invitations.create.lead': 'bei {tenant}',
   'invitations.create.givenName': 'Vorname (optional)',
   'invitations.create.familyName': 'Nachname (optional)',
   'invitations.create.email': 'E-Mail',
   'invitations.create.password': 'Passwort wählen',
-  'invitations.create.submit': 'Konto anlegen',
+  'invitations.create.submit': 'Konto erstellen',
   'invitations.create.givenNameProblem':
     'Geben Sie den Vornamen in einer Zeile mit höchstens 200 Zeichen ein, oder lassen Sie das Feld leer.',
   'invitations.create.familyNameProblem':
@@ -58,11 +58,11 @@ export const de = {
   'invitations.create.passwordProblem': 'Wählen Sie ein längeres Passwort, das nicht Ihre E-Mail-Adresse ist.',
   'invitations.create.taken': 'Mit dieser E-Mail-Adresse gibt es schon ein Konto. Melden Sie sich dort an.',
   'invitations.create.often':
-    'Mit dieser Einladung wurden heute zu viele Konten angelegt. Melden Sie sich an einem Konto an, das Sie haben, oder versuchen Sie es morgen noch einmal.',
+    'Mit dieser Einladung wurden heute zu viele Konten erstellt. Melden Sie sich an einem Konto an, das Sie haben, oder versuchen Sie es morgen noch einmal.',
   'invitations.confirm.title': 'Diese Konten verknüpfen?',
   'invitations.confirm.lead': 'Dann melden Sie sich bei {tenant} mit Ihrem persönlichen Konto an.',
   'invitations.confirm.submit': 'Konten verknüpfen',
-  'invitations.confirm.another': 'Anderes Konto nehmen',
+  'invitations.confirm.another': 'Anderes Konto verwenden',
   'invitations.refused.title': 'Diese Konten können nicht verknüpft werden',
   'invitations.refused.sameTenant':
     'Ihr persönliches Konto hat schon ein Konto bei {tenant}. Melden Sie sich damit an, oder verwenden Sie ein anderes persönliches Konto.',

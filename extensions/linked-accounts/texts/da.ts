@@ -32,6 +32,6 @@ export const da: Record<keyof typeof en, string> = {
     'Når du ophæver forbindelsen, bliver du logget ud af {tenant}. Derefter har {userName} sit eget login. Hvis kontoen ikke har en adgangskode, kan administratoren hos {tenant} hjælpe.',
   'linked.unlink.submit': 'Ophæv forbindelsen',
   'linked.unlink.leave': 'Behold forbindelsen',
-  'linked.lost.title': 'Begynd forfra',
+  'linked.lost.title': 'Start forfra',
   'linked.lost.text': 'Dette trin er forbi eller blev startet i en anden browser. Intet blev ændret.',
 };

@@ -31,6 +31,6 @@ export const en = {
     'When you end the link, you are signed out of {tenant}. From then on {userName} has a sign-in of its own. If it has no password, the administrator of {tenant} can help.',
   'linked.unlink.submit': 'End the link',
   'linked.unlink.leave': 'Keep the link',
-  'linked.lost.title': 'Begin again',
+  'linked.lost.title': 'Start again',
   'linked.lost.text': 'This step is over, or was begun in another browser. Nothing was changed.',
 };

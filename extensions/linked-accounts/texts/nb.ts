@@ -32,6 +32,6 @@ export const nb: Record<keyof typeof en, string> = {
     'Når du avslutter koblingen, blir du logget ut av {tenant}. Deretter har {userName} sin egen innlogging. Hvis den ikke har noe passord, kan administratoren hos {tenant} hjelpe.',
   'linked.unlink.submit': 'Avslutt koblingen',
   'linked.unlink.leave': 'Behold koblingen',
-  'linked.lost.title': 'Begynn på nytt',
+  'linked.lost.title': 'Start på nytt',
   'linked.lost.text': 'Dette steget er over, eller ble startet i en annen nettleser. Ingenting ble endret.',
 };

@@ -55,7 +55,7 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.foreign.title': 'Dette skjemaet kan ikke brukes',
   'passwords.foreign.text': 'Det er fra en annen nettleser, eller for gammelt. Ingenting ble endret.',
   'passwords.foreign.again': 'Åpne det igjen',
-  'passwords.lost.title': 'Begynn på nytt',
+  'passwords.lost.title': 'Start på nytt',
   'passwords.lost.text': 'Dette steget er over, eller ble startet i en annen nettleser. Ingenting ble endret.',
   'passwords.proof.title': 'Er dette e-postadressen din?',
   'passwords.proof.text': '{address} skal være adressen til {userName} hos {tenant}.',

@@ -6,7 +6,7 @@ export const nb = {
   'saml.refused.reason': 'Årsak: {reason}',
   'saml.reference': 'Referanse: {reference}',
   'saml.expired.title': 'Dette steget er over',
-  'saml.expired.text': 'Det er brukt før, eller tok for lang tid. Begynn på nytt fra applikasjonen.',
+  'saml.expired.text': 'Det er brukt før, eller tok for lang tid. Start på nytt fra applikasjonen.',
   'saml.notSignedIn.title': 'Du ble ikke logget inn',
   'saml.notSignedIn.text': 'Innloggingen i {application} ble ikke noe av. Start på nytt fra applikasjonen.',
   'saml.signedOut.title': 'Du er logget ut',

@@ -59,7 +59,7 @@ export const da: Texts = {
   'password.easy': 'Den adgangskode er let at gætte. Vælg en anden.',
   'password.leaked': 'Den adgangskode er kendt fra et læk. Vælg en anden.',
 
-  'organisation.title': 'Vælg organisation',
+  'organisation.title': 'Vælg en organisation',
   'organisation.search': 'Søg efter en organisation',
   'organisation.find': 'Søg',
   'organisation.none': 'Ingen af dine organisationer passer.',
@@ -106,7 +106,7 @@ export const da: Texts = {
 
   'error.title': 'Noget gik galt',
   'error.message':
-    'Vi kunne ikke fuldføre dette. Gå tilbage til applikationen, og begynd forfra. Sker det igen, så sig det til dem, der har ansvaret for applikationen.',
+    'Vi kunne ikke fuldføre dette. Gå tilbage til applikationen, og start forfra. Sker det igen, så sig det til dem, der har ansvaret for applikationen.',
   'error.code': 'Kode',
   'error.developer': 'Til udviklere',
   'expired.title': 'Det tog for lang tid at logge ind',

@@ -59,7 +59,7 @@ export const nb: Texts = {
   'password.easy': 'Dette passordet er lett å gjette. Velg et annet.',
   'password.leaked': 'Dette passordet er kjent fra en datalekkasje. Velg et annet.',
 
-  'organisation.title': 'Velg organisasjon',
+  'organisation.title': 'Velg en organisasjon',
   'organisation.search': 'Søk etter en organisasjon',
   'organisation.find': 'Søk',
   'organisation.none': 'Ingen av organisasjonene dine passer.',

@@ -59,7 +59,7 @@ export const sv: Texts = {
   'password.easy': 'Det lösenordet är lätt att gissa. Välj ett annat.',
   'password.leaked': 'Det lösenordet är känt från en läcka. Välj ett annat.',
 
-  'organisation.title': 'Välj organisation',
+  'organisation.title': 'Välj en organisation',
   'organisation.search': 'Sök efter en organisation',
   'organisation.find': 'Sök',
   'organisation.none': 'Ingen av dina organisationer matchar.',

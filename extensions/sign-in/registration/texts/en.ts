@@ -2,7 +2,7 @@
 export const en = {
   'sign-in.check.title': 'Check your e-mail to go on',
   'sign-in.check.text': 'We’ve sent a link to {email}. Your account is made when you open it.',
-  'sign-in.check.hint': 'Nothing there? Look among unwanted mail, or try again in a few minutes.',
+  'sign-in.check.hint': 'Nothing there? Check your spam folder, or try again in a few minutes.',
   'sign-in.check.signIn': 'I have an account',
   'sign-in.confirm.title': 'Create your account?',
   'sign-in.confirm.text': '{email} becomes your user name at {tenant}.',
