@@ -235,7 +235,7 @@ export interface OutgoingOptions extends RequiredOptions<typeof outgoing>, Optio
 
 const attributes = {
   /**
-   * JSON Schema (2020-12) of `attributes` of persons, which every write of attributes has to match. Its root has `type: 'object'`. Requires the package
+   * JSON Schema (2020-12) of `attributes` of persons, which every write of attributes has to match. The root has `type: 'object'`. Requires the package
    * `ajv` 8. Attributes that were stored before stay readable.
    */
   schema: required(
@@ -297,8 +297,8 @@ const passwords = {
    */
   scryptCost: withDefault(2 ** 14, both(count(2 ** 4, 2 ** 17), only(values.checkPowerOfTwo, true))),
   /**
-   * Passwords that are too easy to guess: a list, or a function that returns true for one. It is called whenever a password is set, after the rules of the
-   * service. If it throws or takes longer than 5 seconds, no password is set and the answer is 503 `busy`.
+   * Passwords that are too easy to guess: a list, or a function that returns true for one. The function is called whenever a password is set, after the rules of the
+   * service. If the function throws or takes longer than 5 seconds, no password is set and the answer is 503 `busy`.
    * @default none
    * @see NIST SP 800-63B-4 §3.1.1.2
    */
@@ -332,7 +332,7 @@ export interface Features
 export const optionTable = {
   /**
    * Base URL of the service, and the value of `iss`: absolute, http or https (production: https), without trailing slash, query or
-   * fragment. All URLs, redirects and the cookies' `Secure` follow it, never a request. Its path is where the service is mounted.
+   * fragment. All URLs, redirects and the cookies' `Secure` follow it, never a request. The path of the URL is where the service is mounted.
    * @see OpenID Connect Discovery §3
    */
   issuer: required(values.ISSUER, only<string>(values.checkIssuer, true)),
@@ -374,7 +374,7 @@ export const optionTable = {
    */
   subjectSalt: secret(16),
   /**
-   * Source of the client's address, for rate limits. It never influences URLs.
+   * Source of the client's address, for rate limits. The address never influences URLs.
    * - `false`: the connection.
    * - `true`: one proxy is in front, and the address is the right-most entry of `X-Forwarded-For`.
    * - A number: so many proxies are in front, and each adds an entry.
@@ -429,7 +429,7 @@ export const optionTable = {
   initialsAsPicture: withDefault(true, flag()),
   /** Extensions, after the standard ones. @default [] */
   extensions: withDefault([], listOfNamed<Extension>("an array of extensions, such as [{ name: 'shop' }]")),
-  /** Logger of the service. `console` and pino fit. It gets no secrets. @default warnings and errors to the console */
+  /** Logger of the service. `console` and pino fit. The logger gets no secrets. @default warnings and errors to the console */
   logger: withDefault(warningsToConsole, withMembers<Logger>('a logger', 'debug()', 'info()', 'warn()', 'error()')),
   /** Lifetimes of codes, tokens, sessions and links. @default {} */
   lifetimes: withDefault({}, group<LifetimeOptions, typeof lifetimes>(lifetimes)),
