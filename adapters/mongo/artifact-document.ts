@@ -6,7 +6,7 @@ import type { Artifact, ArtifactKey, ArtifactWrite, Put, Remove } from '../../li
 export interface State {
   /** Time until which the document is valid. */
   readonly e: Date;
-  /** Set for a tombstone of a removed record, which has no other fields. */
+  /** Whether the document is the tombstone of a removed record. A tombstone has no other fields. */
   readonly d?: true;
   /** Version. Only records have a version. */
   readonly n?: number;

@@ -8,7 +8,7 @@ import { inTime } from './deadline.js';
 interface DecisionDocument {
   readonly _id: string;
   readonly e: Date;
-  /** Set if the decision is against the commit. */
+  /** Whether the decision is against the commit. */
   readonly x?: true;
 }
 

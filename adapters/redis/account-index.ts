@@ -8,7 +8,7 @@ import type { Connection } from './connection.js';
 import { decode, isTombstone } from './record.js';
 import { defineScript } from './script.js';
 
-/** Uses GT, because the later of two concurrent puts may expire first. */
+/** Function of scripts that adds a record to the index. `GT` is used, because the later of two concurrent puts may expire first. */
 export const indexByAccount = `
 local function indexByAccount(index, record, ends, now)
   redis.call('ZREMRANGEBYSCORE', index, '-inf', now)

@@ -5,8 +5,8 @@ import { bodyOf, tombstoneBody } from './record.js';
 import { defineScript } from './script.js';
 
 /**
- * Makes all writes or none. The script checks every condition first, and then writes. A server without memory refuses the first write of a script, or no
- * write.
+ * Script that makes all writes or none. The script checks every condition first, and then writes. A server without memory refuses the first write of a
+ * script, or no write.
  */
 export const commitScript = defineScript(`${indexByAccount}
 -- Version of a live record and when it was spent, or when a tombstone ends.

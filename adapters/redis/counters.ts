@@ -2,7 +2,7 @@ import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import type { Connection } from './connection.js';
 import { defineScript } from './script.js';
 
-/** Counts by the server's clock, so that nodes with different clocks share one window. */
+/** Script that counts by the server's clock, so that nodes with different clocks share one window. */
 export const hitScript = defineScript(`
 -- KEYS: the counter, kept as "count,end". ARGV: how long a window is; by how much.
 local time = redis.call('TIME')

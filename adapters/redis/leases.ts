@@ -3,7 +3,7 @@ import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import type { Connection } from './connection.js';
 import { defineScript } from './script.js';
 
-/** Takes, renews or ends a lease by the server's clock, which all holders share. */
+/** Script that takes, renews or ends a lease by the server's clock, which all holders share. */
 export const leaseScript = defineScript(`
 -- KEYS: the lease, kept as its holder. ARGV: who asks; for how long, 0 to give it back.
 local holder = redis.call('GET', KEYS[1])

@@ -79,7 +79,7 @@ export type Call = CallsOf<Calls>;
 export interface Failure {
   readonly message: string;
   readonly isTypeError?: boolean;
-  /** Set for an IdpError. */
+  /** Code and details of an IdpError. Absent for another error. */
   readonly idp?: { readonly code: ErrorCode; readonly details: Readonly<Record<string, unknown>> };
 }
 
