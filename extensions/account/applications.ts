@@ -90,7 +90,7 @@ interface Application {
   readonly name: string;
   /** True for an application that signs its users out itself. */
   readonly isInternal?: true;
-  /** Undefined for a client that was removed. */
+  /** Client of the application. Undefined for a client that was removed. */
   readonly client: Client | undefined;
   /** Time of the consent, or of the first sign-in without a consent. */
   readonly since: Date;

@@ -155,7 +155,7 @@ interface PageModels {
     readonly restart?: string;
     readonly developer?: DeveloperDetail;
   };
-  /** Posts `restart` if it has a token. Otherwise `restart` is a link. */
+  /** The page posts `restart` if `restart` has a token. Otherwise `restart` is a link. */
   expired: { readonly restart?: { readonly action: string; readonly csrf?: string }; readonly clientUri?: string };
   unavailable: object;
   /** Page for a form that was sent twice, while the first request is still evaluated. */

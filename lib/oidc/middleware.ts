@@ -20,7 +20,7 @@ import { refuseBrokenForm } from './upstream/request.js';
 export interface MiddlewareParts
   extends Pick<Rooms, 'parts' | 'provider' | 'scopes' | 'logout' | 'clientRefusals' | 'requestUris' | 'completed'> {
   readonly instances: Instances;
-  /** Undefined if oidc-provider answers by itself. */
+  /** The door for plain requests to the token endpoints. Undefined if oidc-provider answers by itself. */
   readonly plainDoor: PlainDoor | undefined;
   /** The door for plain authorization requests. Undefined if oidc-provider answers by itself. */
   readonly plainAuthorization: PlainAuthorization | undefined;

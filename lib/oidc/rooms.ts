@@ -48,7 +48,7 @@ export function createRooms(parts: OidcParts, provider: () => Provider) {
   const accessTokens = createAccessTokens(parts, accounts, scopes);
   const findToken = createFindToken(parts.adapters.tokens, accessTokens);
   const extensionGrants = createExtensionGrants(parts, accounts, scopes, recorder);
-  /** Undefined if oidc-provider answers by itself. */
+  /** Handlers of the token endpoints. Undefined if oidc-provider answers by itself. */
   const handlers: Handlers | undefined = parts.options.isAnsweredHere
     ? {
         grantTypes: createGrantTypes(parts, accounts, scopes, accessTokens, extensionGrants),

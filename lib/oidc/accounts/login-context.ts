@@ -42,11 +42,11 @@ export interface GrantRecord {
   readonly accountId: string;
   /** Time at which the grant was made, in seconds since the epoch. */
   readonly iat?: number;
-  /** Absent, like `login`, if a host made the grant by `provider.Grant`. */
+  /** The `sid` of the client's ID tokens. Absent, like `login`, if a host made the grant by `provider.Grant`. */
   readonly sid?: string;
   readonly login?: PinnedLogin;
   readonly exp?: number;
-  /** Set if the grant belongs to no browser session and is a sign-in by itself. */
+  /** Whether the grant belongs to no browser session and is a sign-in by itself. */
   readonly isOwn?: true;
   /**
    * Creation of the consent that allowed the grant, in milliseconds since the epoch. The grant ends with this consent. Absent if the client needed no

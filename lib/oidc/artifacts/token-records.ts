@@ -53,7 +53,7 @@ type Writable<T> = { -readonly [Member in keyof T]: T[Member] };
 /** An unused record, and its grant. */
 export interface LiveToken {
   readonly token: AdapterPayload;
-  /** Absent for tokens of a client itself. */
+  /** Grant of the token. Absent for tokens of a client itself. */
   readonly grant?: AdapterPayload;
 }
 
@@ -62,7 +62,7 @@ export interface SpentRefreshToken {
   readonly token: AdapterPayload & Partial<RefreshUse>;
   /** Milliseconds since the epoch. */
   readonly spentAt: number;
-  /** Undefined if the grant has ended. */
+  /** Grant of the token. Undefined if the grant has ended. */
   readonly grant: AdapterPayload | undefined;
   /** Refresh token that replaced the used token, if the second use is a retry. */
   readonly successor: AdapterPayload | undefined;

@@ -150,7 +150,7 @@ interface Carried {
   readonly custom: readonly Pair[] | null;
   /** The requested scope, before oidc-provider drops unknown scopes. */
   readonly scope?: string;
-  /** Set if the challenge was `plain`. */
+  /** Whether the challenge was `plain`. */
   readonly plainPkce?: true;
 }
 

@@ -106,7 +106,7 @@ function checkCodeHasChallenge(ctx: Context, client: Client, { codeChallenge }: 
 
 /** Members of a code that describe the request for it, because a later rule of its client may refuse the code. */
 export interface CodeRequest {
-  /** Set if the challenge was `plain`, which is stored as an S256 challenge. */
+  /** Whether the challenge was `plain`, which is stored as an S256 challenge. */
   readonly plainPkce?: true;
   readonly wasPushed?: true;
 }
