@@ -19,7 +19,7 @@ const signIn = inputSchema({
  * `attributes.selfService` names.
  */
 export const selfServiceParts = ['name', 'phone', 'locale', 'attributes'] as const;
-/** One of {@link selfServiceParts}. */
+/** A part of their own person that users may change, such as `name`. */
 export type SelfServicePart = (typeof selfServiceParts)[number];
 
 /** Members of a tenant that callers write. */
