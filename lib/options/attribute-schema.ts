@@ -10,7 +10,7 @@ import type { ConfigProblem } from '../errors.js';
 import { textFormats } from '../text/formats.js';
 import { referenceToken } from '../text/json-pointer.js';
 import { jsonTypes } from '../text/json-types.js';
-import { TimedPatterns } from './timed-patterns.js';
+import { MOST_MS, TimedPatterns } from './timed-patterns.js';
 
 const ROOT: OptionPath = ['attributes', 'schema'];
 /** Another check reports names that are not texts. */
@@ -295,7 +295,10 @@ const rulesOf = (
   patterns: TimedPatterns,
   selfService: AttributeRules['selfService'],
 ): AttributeRules => ({
-  problemOf: (attributes) => (patterns.within(() => validate(attributes)) ? undefined : problemIn(validate.errors ?? [])),
+  problemOf(attributes) {
+    if (!patterns.within(() => validate(attributes))) return problemIn(validate.errors ?? []);
+    return patterns.isOver ? { path: '', expected: `texts that the patterns of the schema match within ${MOST_MS} ms` } : undefined;
+  },
   selfService,
   allowsNone: validate({}),
   schemaAt(pointer) {

@@ -1,11 +1,12 @@
 /**
  * Patterns of `attributes.schema` with a time limit. Users send texts for these patterns, and a regular expression with nested quantifiers, such as
- * `^(a+)+$`, takes exponential time for a short text that does not match. The limit of `node:vm` ends such a match, which then counts as no match.
+ * `^(a+)+$`, takes exponential time for a short text that does not match. The limit of `node:vm` ends such a match, which then counts as no match. A check
+ * with such a match accepts nothing, because under `not`, or as the name of a member, no match may accept what the pattern refuses.
  */
 import { createContext, Script } from 'node:vm';
 
 /** Milliseconds that all matches of one check may take. */
-const MOST_MS = 200;
+export const MOST_MS = 200;
 
 const run = new Script('run()');
 const context = createContext({ run: (): boolean => false });
@@ -24,10 +25,17 @@ function timed(test: () => boolean, ms: number): boolean | undefined {
 /** The patterns of one schema. The matches of one check share the time. */
 export class TimedPatterns {
   #left = MOST_MS;
+  #isOver = false;
+
+  /** Whether the time of the last check was over before all its matches ended. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
 
   /** Runs a check, whose matches share the time. */
   within<T>(check: () => T): T {
     this.#left = MOST_MS;
+    this.#isOver = false;
     return check();
   }
 
@@ -43,10 +51,11 @@ export class TimedPatterns {
 
   #test(regExp: RegExp, text: string): boolean {
     // The limit of `node:vm` is at least 1 ms.
-    if (this.#left < 1) return false;
+    const ms = Math.floor(this.#left);
     const start = performance.now();
-    const isMatch = timed(() => regExp.test(text), Math.floor(this.#left));
+    const isMatch = ms < 1 ? undefined : timed(() => regExp.test(text), ms);
     this.#left -= performance.now() - start;
+    if (isMatch === undefined) this.#isOver = true;
     return isMatch ?? false;
   }
 }

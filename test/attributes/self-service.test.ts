@@ -76,17 +76,40 @@ describe('a pattern with nested quantifiers', () => {
     expect(await stored()).toEqual({ costCenter: 'C-9', slow: 'aaaa' });
   });
 
-  test('matches of one write share the time, so a list of such texts blocks no longer', async () => {
-    const lists = {
+  describe('in a schema that accepts a text without a match', () => {
+    const refused = { code: 'invalid_record', details: { path: '/attributes', expected: expect.stringMatching(/within 200 ms/) } };
+    const schema = {
       type: 'object',
-      properties: { all: { type: 'array', items: { anyOf: [{ type: 'string', pattern: '^(a+)+$' }, true] } } },
+      properties: {
+        all: { type: 'array', items: { anyOf: [{ type: 'string', pattern: '^(a+)+$' }, true] } },
+        nickname: { type: 'string', not: { pattern: '(?:a+)+!b|admin' } },
+      },
+      patternProperties: { '^(?:a+)+!b$|^internal': false },
     };
-    const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', logger: silentLogger, attributes: { schema: lists } });
-    const { id } = await idp.directory.tenants.create({ name: 'Acme' });
-    const start = performance.now();
-    await idp.tenant(id).persons.create({ givenName: 'A', attributes: { all: Array.from({ length: 100 }, () => refusedSlowly) } });
-    expect(performance.now() - start).toBeLessThan(5000);
-    await idp.close();
+    const persons = async () => {
+      const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', logger: silentLogger, attributes: { schema } });
+      return { idp, persons: idp.tenant((await idp.directory.tenants.create({ name: 'Acme' })).id).persons };
+    };
+
+    test('matches of one write share the time, so a list of such texts blocks no longer', async () => {
+      const { idp, persons: all } = await persons();
+      const start = performance.now();
+      const attributes = { all: Array.from({ length: 100 }, () => refusedSlowly) };
+      await expect(all.create({ givenName: 'A', attributes })).rejects.toMatchObject(refused);
+      expect(performance.now() - start).toBeLessThan(5000);
+      await expect(all.create({ givenName: 'A', attributes: { all: ['aaaa', 'b'] } })).resolves.toMatchObject({ givenName: 'A' });
+      await idp.close();
+    });
+
+    test.each([
+      ['a refused text after a slow one', { nickname: `${refusedSlowly} admin` }],
+      ['a refused name beside a slow one', { [refusedSlowly]: 1, internal: 1 }],
+    ])('does not accept %s', async (_, attributes) => {
+      const { idp, persons: all } = await persons();
+      await expect(all.create({ givenName: 'A', attributes })).rejects.toMatchObject(refused);
+      await expect(all.create({ givenName: 'A', attributes: { nickname: 'ann' } })).resolves.toMatchObject({ givenName: 'A' });
+      await idp.close();
+    });
   });
 });
 
