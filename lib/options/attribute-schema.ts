@@ -250,6 +250,8 @@ async function compiled(schema: Schema, selfService: AttributeRules['selfService
     allowMatchingProperties: true,
     allowUnionTypes: true,
     formats: textFormats,
+    // Decimal digits that are compared, because 0.07 divided by 0.01 is not exactly 7.
+    multipleOfPrecision: 6,
     code: { regExp: patterns.regExp },
     // A member that an object inherits, such as `constructor`, is not an attribute.
     ownProperties: true,

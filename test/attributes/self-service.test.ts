@@ -113,6 +113,17 @@ describe('a pattern with nested quantifiers', () => {
   });
 });
 
+test('hundredths are multiples of 0.01, and parts of them are not', async () => {
+  const schema = { type: 'object', properties: { hours: { type: 'number', multipleOf: 0.01 } } };
+  const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', logger: silentLogger, attributes: { schema } });
+  const { persons } = idp.tenant((await idp.directory.tenants.create({ name: 'Acme' })).id);
+  const create = (hours: number) => persons.create({ givenName: 'A', attributes: { hours } });
+  for (const hours of [0.07, 4.35, 37.57, -0.29, 1_000_000.01])
+    await expect(create(hours)).resolves.toMatchObject({ attributes: { hours } });
+  for (const hours of [0.075, 4.3501, 1_000_000.015]) await expect(create(hours)).rejects.toMatchObject({ code: 'invalid_record' });
+  await idp.close();
+});
+
 describe('texts that are long in percent-encoding', () => {
   const properties = Object.fromEntries(['bio', 'motto', 'note'].map((name) => [name, { title: name, type: 'string' }]));
   const texts = useIdp({
