@@ -56,6 +56,8 @@ export const applications: Section = {
     router.postForm(path, {
       open: (ctx) => page.present(ctx, path),
       subject: subjectOf,
+      // The user may have given access again since the same form was sent.
+      isEvaluatedAgain: () => true,
       again: async (ctx, here) => pages.list(ctx, here, await applicationsOf(context, here), 'account.foreign'),
       async take(ctx, here) {
         const name = formField(ctx, 'end');

@@ -83,6 +83,8 @@ export function identityRoutes(router: ExtensionRouter, context: ExtensionContex
   router.postForm(path, {
     open: (ctx) => ownPage.present(ctx, path),
     subject: subjectOf,
+    // The identity may have been connected again since the same form was sent.
+    isEvaluatedAgain: (ctx) => formField(ctx, 'removed') !== '',
     again: (ctx, here) => showList(parts, ctx, here, { text: 'connections.own.foreign', status: 403 }),
     async take(ctx, here) {
       if (formField(ctx, 'connect') !== '') return connect(parts, ctx, here, formField(ctx, 'connect'));

@@ -202,6 +202,17 @@ describe('“Withdraw access”', () => {
     expect((await recordedEvents(store, 'ConsentWithdrawn')).length).toBe(events + 1);
   });
 
+  test('by a form that is sent again ends access that was given in between', async () => {
+    const { agent } = await allow(service.issuer, { client: TASKS, scope: 'openid' });
+    const page = await open(agent, TASKS);
+    await end(agent, page);
+    const { tokens } = await allowedTokens(service.issuer, { client: TASKS, agent });
+    const again = await end(agent, page);
+    expect([again.url, idsOf(again).includes(TASKS)]).toEqual([noticed('withdrawn'), false]);
+    expect(await isActive(service.issuer, tokens.refresh_token, TASKS)).toBe(false);
+    expect(await service.idp.directory.consents.get(oid, TASKS)).toBeUndefined();
+  });
+
   test('takes no form of another browser or site, and no form without a token', async () => {
     const { agent } = await allow(service.issuer, { client: TASKS, scope: 'openid' });
     const { fields } = formOf(await open(agent, TASKS));

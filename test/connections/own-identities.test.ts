@@ -101,6 +101,21 @@ describe('the page', () => {
     expect([await isSignedIn(here), await isSignedIn(elsewhere)]).toEqual([true, false]);
   });
 
+  test('removes by a form that is sent again an identity that was connected in between', async () => {
+    const identity = { idp: 'other', subject: 'there and back' };
+    const before = await identities();
+    await users().addIdentity(carol.oid, identity);
+    const agent = new Agent();
+    const page = await signIn(agent, await open(agent));
+    const question = await agent.submit(page, { remove: values(page, 'remove').at(-1) ?? '' });
+    const removal = { removed: values(question, 'removed')[0] ?? '' };
+    for (const time of ['first', 'again']) {
+      if (time === 'again') await users().addIdentity(carol.oid, identity);
+      await agent.submit(question, removal);
+      expect([time, await identities()]).toEqual([time, before]);
+    }
+  });
+
   test('takes no form of another browser or site, and no stale sign-in', async () => {
     const agent = new Agent();
     const page = await signIn(agent, await open(agent));
