@@ -110,16 +110,26 @@ describe('a sign-in in a browser', () => {
     expect([entry?.amr, others.length]).toEqual([expect.arrayContaining(['pwd', 'mfa']), before]);
   });
 
+  test('that its application never got is recorded by the page that asks for consent, which has data of the user', async () => {
+    const agent = inFirefox();
+    const consent = await signIn(agent, urlAt(service, { client_id: 'third-party', scope: 'openid email' }), 'dan', 'dan');
+    expect([titleOf(consent), textOf(consent)]).toEqual([expect.stringContaining('Third party'), expect.stringContaining('dan@acme.test')]);
+    const entries = [{ amr: ['pwd'], clientId: 'third-party', browser: 'Firefox' }];
+    expect(await recentOf(service, 'dan')).toMatchObject(entries);
+    await agent.follow(await agent.submit(consent, { decision: 'deny' }));
+    expect(titleOf(await agent.follow(await agent.get(`${service.issuer}/idp/account`)))).toBe('Your account');
+    expect(await recentOf(service, 'dan')).toMatchObject(entries);
+  });
+
   test('that its application never got is recorded when the browser first uses it', async () => {
     const agent = inFirefox();
-    const consent = await signIn(agent, urlAt(service, { client_id: 'third-party' }), 'dan', 'dan');
-    expect(titleOf(consent)).toContain('Third party');
-    await agent.follow(await agent.submit(consent, { decision: 'deny' }));
-    expect(await recentOf(service, 'dan')).toEqual([]);
+    const challenge = await signIn(agent, urlAt(service, { acr_values: 'mfa' }), 'kim', 'kim');
+    expect(titleOf(challenge)).toContain('second factor');
+    expect(await recentOf(service, 'kim')).toEqual([]);
     expect(titleOf(await agent.follow(await agent.get(`${service.issuer}/idp/account`)))).toBe('Your account');
-    expect(await recentOf(service, 'dan')).toMatchObject([{ amr: ['pwd'], clientId: 'account:page', browser: 'Firefox' }]);
+    expect(await recentOf(service, 'kim')).toMatchObject([{ amr: ['pwd'], clientId: 'account:page', browser: 'Firefox' }]);
     await agent.get(`${service.issuer}/idp/account`);
-    expect(await recentOf(service, 'dan')).toHaveLength(1);
+    expect(await recentOf(service, 'kim')).toHaveLength(1);
   });
 
   test('by another provider names the provider', async () => {

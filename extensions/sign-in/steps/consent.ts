@@ -40,6 +40,8 @@ export function createConsentStep(context: ExtensionContext, { form, page, url }
     async show(ctx: Context, interaction: Interaction): Promise<void> {
       const account = interaction.oid === undefined ? undefined : await directory.accounts.findByOid(interaction.oid);
       if (!account) throw new IdpError('not_found');
+      // Records the sign-in in the history of the user, because the page has data of the user, even if the client gets nothing.
+      await signIn.current(ctx, interaction.client.id);
       const requested = interaction.parameters.scope?.split(' ') ?? [];
       const { missingScopes: missing } = interaction;
       const isMore = missing.length > 0 && requested.includes('openid') && !missing.includes('openid');
