@@ -90,8 +90,10 @@ async function showList(
   const shown = [...all.filter(({ id }) => id === here.session), ...others.slice(0, MOST)];
   const entries = await Promise.all(shown.map((session) => entryOf(context, session, session.id === here.session)));
   const more: Text = { key: 'account.sessions.more', values: { count: String(MOST) } };
+  const hidden: Text | undefined = others.length > MOST ? more : others.length === 0 ? 'account.sessions.alone' : undefined;
+  // Also without another session, because a refresh token may outlive the session in which its client got it.
   const ending: readonly ViewPart[] = [
-    ...(others.length > MOST ? [{ part: 'text', text: more } as const] : []),
+    ...(hidden === undefined ? [] : [{ part: 'text', text: hidden } as const]),
     { part: 'button', text: 'account.sessions.others', name: 'others', value: 'yes', look: 'quiet' },
   ];
   await pages.view(ctx, {
@@ -100,7 +102,7 @@ async function showList(
     lead: 'account.sessions.lead',
     ...(problem && { problem: problem.text, status: problem.status }),
     form: { action: service.url(pathOf(service)), subject: subjectOf(here) },
-    parts: [{ part: 'entries', entries }, ...(others.length > 0 ? ending : [{ part: 'text', text: 'account.sessions.alone' } as const])],
+    parts: [{ part: 'entries', entries }, ...ending],
   });
 }
 

@@ -124,11 +124,11 @@ describe('the page', () => {
     expect(textOf(page)).not.toMatch(/[{}]|account\./);
   });
 
-  test('says when nobody is signed in elsewhere, and has no button then', async () => {
+  test('says when no other browser is signed in, and what the button ends then', async () => {
     const { agent } = await signedIn(firefox);
     const page = await openedBy(agent, service.issuer);
-    expect(textOf(page)).toContain('You are signed in nowhere else.');
-    expect(page.body).not.toContain('name="others"');
+    expect(textOf(page)).toContain('No other browser is signed in. “Sign out everywhere else” also ends access');
+    expect(page.body).toContain('name="others"');
   });
 
   test('is in the account page', async () => {
@@ -252,6 +252,22 @@ describe('the end', () => {
     expect(entriesOf(again).map(({ title }) => title)).toEqual(['Firefox on Windows']);
     expect(await Promise.all([mine, between].map(({ tokens }) => isActive(service.issuer, tokens.access_token)))).toEqual([true, false]);
     backToPresent();
+  });
+
+  test('of all others ends a refresh token that outlived its session, although no other session is left', async () => {
+    const elsewhere = await signedIn(safari);
+    passTime(2 * 3600);
+    try {
+      const { agent } = await signedIn(firefox);
+      const page = await openedBy(agent, service.issuer);
+      expect([entriesOf(page).length, await isActive(service.issuer, elsewhere.tokens.refresh_token)]).toEqual([1, true]);
+      const [, others = ''] = /name="others" value="([^"]+)"/.exec(page.body) ?? [];
+      expect((await agent.submit(page, { others })).status).toBe(303);
+      expect(await isActive(service.issuer, elsewhere.tokens.refresh_token)).toBe(false);
+      expect((await silentBy(agent, service.issuer)).error).toBeUndefined();
+    } finally {
+      backToPresent();
+    }
   });
 
   test('of this one is a sign-out', async () => {

@@ -62,7 +62,8 @@ export const da: Record<keyof typeof en, string> = {
   'account.sessions.end': 'Log ud',
   'account.sessions.about': '{browser}, logget ind {time} (UTC)',
   'account.sessions.others': 'Log ud alle andre steder',
-  'account.sessions.alone': 'Du er ikke logget ind andre steder.',
+  'account.sessions.alone':
+    'Ingen anden browser er logget ind. “Log ud alle andre steder” afslutter også adgang, som applikationer beholder efter tidligere logins.',
   'account.sessions.more': 'De nyeste {count} logins vises. “Log ud alle andre steder” afslutter også de øvrige.',
 
   'account.applications.title': 'Applikationer',

@@ -62,7 +62,8 @@ export const de: Record<keyof typeof en, string> = {
   'account.sessions.end': 'Abmelden',
   'account.sessions.about': '{browser}, angemeldet am {time} (UTC)',
   'account.sessions.others': 'Überall sonst abmelden',
-  'account.sessions.alone': 'Sie sind nirgendwo sonst angemeldet.',
+  'account.sessions.alone':
+    'Kein anderer Browser ist angemeldet. „Überall sonst abmelden“ beendet auch den Zugriff, den Anwendungen nach früheren Anmeldungen behalten.',
   'account.sessions.more': 'Gezeigt werden die neuesten {count} Anmeldungen. „Überall sonst abmelden“ beendet auch die anderen.',
 
   'account.applications.title': 'Anwendungen',

@@ -61,7 +61,8 @@ export const en = {
   'account.sessions.end': 'Sign out',
   'account.sessions.about': '{browser}, signed in on {time} (UTC)',
   'account.sessions.others': 'Sign out everywhere else',
-  'account.sessions.alone': 'You are signed in nowhere else.',
+  'account.sessions.alone':
+    'No other browser is signed in. “Sign out everywhere else” also ends access that applications keep after earlier sign-ins.',
   'account.sessions.more': 'The newest {count} sign-ins are shown. “Sign out everywhere else” ends the others too.',
 
   'account.applications.title': 'Applications',

@@ -61,7 +61,8 @@ export const fi: Record<keyof typeof en, string> = {
   'account.sessions.end': 'Kirjaudu ulos',
   'account.sessions.about': '{browser}, kirjauduttu {time} (UTC)',
   'account.sessions.others': 'Kirjaudu ulos kaikkialta muualta',
-  'account.sessions.alone': 'Et ole kirjautuneena muualla.',
+  'account.sessions.alone':
+    'Mikään muu selain ei ole kirjautuneena. ”Kirjaudu ulos kaikkialta muualta” lopettaa myös pääsyn, joka sovelluksilla on aiempien kirjautumisten jälkeen.',
   'account.sessions.more': 'Näytetään uusimmat {count} kirjautumista. ”Kirjaudu ulos kaikkialta muualta” lopettaa myös muut.',
 
   'account.applications.title': 'Sovellukset',

@@ -62,7 +62,8 @@ export const nb: Record<keyof typeof en, string> = {
   'account.sessions.end': 'Logg ut',
   'account.sessions.about': '{browser}, logget inn {time} (UTC)',
   'account.sessions.others': 'Logg ut alle andre steder',
-  'account.sessions.alone': 'Du er ikke logget inn andre steder.',
+  'account.sessions.alone':
+    'Ingen annen nettleser er logget inn. «Logg ut alle andre steder» avslutter også tilgang som applikasjoner beholder etter tidligere innlogginger.',
   'account.sessions.more': 'De nyeste {count} innloggingene vises. «Logg ut alle andre steder» avslutter også de andre.',
 
   'account.applications.title': 'Applikasjoner',

@@ -62,7 +62,8 @@ export const sv: Record<keyof typeof en, string> = {
   'account.sessions.end': 'Logga ut',
   'account.sessions.about': '{browser}, inloggad {time} (UTC)',
   'account.sessions.others': 'Logga ut på alla andra ställen',
-  'account.sessions.alone': 'Du är inte inloggad någon annanstans.',
+  'account.sessions.alone':
+    'Ingen annan webbläsare är inloggad. ”Logga ut på alla andra ställen” avslutar även åtkomst som applikationer behåller efter tidigare inloggningar.',
   'account.sessions.more': 'De senaste {count} inloggningarna visas. ”Logga ut på alla andra ställen” avslutar även de övriga.',
 
   'account.applications.title': 'Applikationer',
