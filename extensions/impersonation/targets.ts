@@ -13,6 +13,7 @@ import {
   type PersonWithUser,
   parseAcrValues,
   present,
+  recordForms,
 } from '../../lib/extension-door.js';
 import type { Rules } from './rules.js';
 
@@ -35,8 +36,11 @@ export interface FoundUsers {
 
 /** Users on a page of a search. */
 const PAGE = 10;
-/** Maximum characters of a query, because no name is longer. */
-export const LONGEST_QUERY = 200;
+const filters = recordForms.lists.users.properties;
+/** Maximum characters of a query: of the longest name, which is longer than a user name and an address. */
+export const LONGEST_QUERY = filters.name.maxLength;
+/** Returns whether users can have the text in the member. A list refuses a filter that is too long. */
+const isPossible = (member: 'name' | 'userName' | 'email', text: string): boolean => text.length <= (filters[member].maxLength ?? 0);
 
 export class Targets {
   readonly #directory: ExtensionContext['directory'];
@@ -77,7 +81,7 @@ export class Targets {
   async search(operator: Account, query: string, after?: string): Promise<FoundUsers> {
     const { users } = this.#directory.forTenant(operator.tenant.id);
     const text = query.trim();
-    if (text.length > LONGEST_QUERY) return { users: [] };
+    if (!isPossible('name', text)) return { users: [] };
     const byName = (cursor: string | undefined) =>
       users.list({
         status: 'active',
@@ -90,7 +94,10 @@ export class Targets {
     const exact =
       nextPage || text === ''
         ? []
-        : await Promise.all([users.list({ status: 'active', userName: text }), users.list({ status: 'active', email: text, limit: PAGE })]);
+        : await Promise.all([
+            ...(isPossible('userName', text) ? [users.list({ status: 'active', userName: text })] : []),
+            ...(isPossible('email', text) ? [users.list({ status: 'active', email: text, limit: PAGE })] : []),
+          ]);
     const persons = new Map([...exact.flatMap(({ items }) => items), ...list.items].map((person) => [person.user.id, person]));
     const targets = await Promise.all([...persons.values()].map((person) => this.#allowed(operator, person)));
     return { users: targets.flatMap((account) => account ?? []), ...present({ next: list.next }) };

@@ -15,6 +15,8 @@ const textOf = (kind: TextKind, maxLength: number, description?: string) =>
     ...(description !== undefined && { description }),
   });
 
+/** Maximum characters of a line of text, unless its schema sets another maximum. */
+export const LINE_LENGTH = 200;
 /**
  * Returns the schema of one line of text, such as a name of a record or a description.
  * @example
@@ -24,9 +26,13 @@ const textOf = (kind: TextKind, maxLength: number, description?: string) =>
  * export const Room = Type.Object({ name: line(100) }, { additionalProperties: false });
  * ```
  */
-export const line = (maxLength = 200, description?: string) => textOf('line', maxLength, description);
+export const line = (maxLength = LINE_LENGTH, description?: string) => textOf('line', maxLength, description);
+/** Maximum characters of a given name or a surname. */
+export const PERSON_NAME_LENGTH = 200;
+/** Maximum characters of the name that lists sort persons by: both names and a space, or a user name. */
+export const SHOWN_NAME_LENGTH = 2 * PERSON_NAME_LENGTH + 1;
 /** Returns the schema of a given name or a surname. A blank name counts as no name, so a blank name is not an error. */
-export const personName = () => textOf('personName', 200);
+export const personName = () => textOf('personName', PERSON_NAME_LENGTH);
 /** Returns the schema of a text of another service or of the caller. The text is compared and returned byte by byte. */
 export const opaqueText = (maxLength: number) =>
   Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$', [TEXT_KIND]: 'opaque' });

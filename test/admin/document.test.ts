@@ -4,6 +4,7 @@ import { validate } from '@readme/openapi-parser';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/administration/admin.js';
 import { makeRecords, meant } from '../support/administration/admin-matrix.js';
+import type { Json } from '../support/client/agent.js';
 import { drawing, oneOf, sample } from '../support/requests/schema-samples.js';
 import { expectQuietLog } from '../support/service/leaks.js';
 import { useIdp } from '../support/service/use-idp.js';
@@ -30,6 +31,34 @@ describe('the OpenAPI document', () => {
     expect(new Set(names).size).toBe(names.length);
     for (const { operation } of operations)
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['400', '401', '403', '429', '503']));
+  });
+
+  test('lets each filter have the longest value that a record can have', async () => {
+    const { document, operations } = await documented(service.issuer);
+    const longest = new Map<string, number>();
+    const collect = (schema: Json, name = ''): void => {
+      const named = schema.$ref && document.components.schemas[schema.$ref.split('/').at(-1)];
+      for (const each of [...(named ? [named] : []), ...(schema.anyOf ?? []), ...(schema.allOf ?? [])]) collect(each, name);
+      if (typeof schema.maxLength === 'number') longest.set(name, Math.max(longest.get(name) ?? 0, schema.maxLength));
+      for (const [member, inner] of Object.entries((schema.properties ?? {}) as Record<string, Json>)) collect(inner, member);
+    };
+    for (const { method, operation } of operations)
+      if (method === 'POST')
+        for (const { schema } of Object.values((operation.requestBody?.content ?? {}) as Record<string, { schema: Json }>)) collect(schema);
+    const filters = operations.flatMap(({ method, path, operation }) =>
+      method === 'GET'
+        ? (operation.parameters as { in: string; name: string; schema: Json }[])
+            .filter((parameter) => parameter.in === 'query' && parameter.schema.maxLength !== undefined && parameter.name !== 'after')
+            .map(({ name, schema }) => ({ path, name, most: Number(schema.maxLength) }))
+        : [],
+    );
+    const nameOf = (path: string) =>
+      /\/(persons|users)$/.test(path) ? (longest.get('givenName') ?? 0) + 1 + (longest.get('familyName') ?? 0) : 0;
+    const needed = ({ path, name }: { path: string; name: string }) =>
+      Math.max(longest.get(name) ?? Number.POSITIVE_INFINITY, name === 'name' ? nameOf(path) : 0);
+    expect(filters.filter((filter) => filter.most < needed(filter))).toEqual([]);
+    expect(new Set(filters.map(({ name }) => name))).toEqual(new Set(['name', 'email', 'userName', 'externalId']));
+    expect([longest.get('email'), longest.get('userName'), nameOf('/users')]).toEqual([254, 256, 401]);
   });
 
   test(`documents what ${REQUESTS} requests drawn from it get`, async () => {

@@ -90,6 +90,29 @@ describe('issue 15: how it begins', () => {
       expect(await found(query)).toContain('We found nobody');
   });
 
+  test('a name, user name or address of the maximum length finds its user, and a longer text nobody', async () => {
+    const { tid } = await known('otto@acme.test');
+    const { persons, users } = service.idp.tenant(tid);
+    const domain = (length: number) =>
+      `${'d'.repeat(63)}.`
+        .repeat(4)
+        .slice(0, length - 5)
+        .replace(/\.$/, 'd')
+        .concat('.test');
+    const email = `${'long'.repeat(16)}@${domain(254 - 65)}`;
+    const names = { givenName: `Longest ${'x'.repeat(192)}`, familyName: 'y'.repeat(200) };
+    const userName = 'u'.repeat(256);
+    const { user } = await persons.create({ ...names, email, user: { userName } });
+    await users.activate(user?.id ?? '');
+    const { agent, page } = await support.chooser();
+    for (const query of [email, userName, `${names.givenName} ${names.familyName}`]) {
+      const answer = await agent.submit(page, { step: 'who', query });
+      expect([query.length, valueFor(answer, userName)]).toEqual([query.length, user?.id]);
+    }
+    const tooLong = await agent.submit(page, { step: 'who', query: 'x'.repeat(402) });
+    expect([tooLong.status, textOf(tooLong)]).toEqual([400, expect.stringContaining('Enter at most 401 characters.')]);
+  });
+
   test('the list goes on page by page, as it was searched', async () => {
     const { tid } = await known('otto@acme.test');
     const { persons } = service.idp.tenant(tid);

@@ -3,6 +3,7 @@
  * forms of all sections of the account page, and over every other route that takes a form into which users type.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { recordForms } from '../../lib/extension-door.js';
 import { formsOf, pagesOfSection, SectionWorld, type Subject, sections } from '../account/sections.js';
 import { invite, invitingSeed, personalTenant, tenantNamed } from '../support/administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, signIn } from '../support/client/agent.js';
@@ -50,6 +51,20 @@ const shownIn = ({ body }: Answer, name: string): string | undefined => {
 const isPassword = ({ body }: Answer, name: string): boolean =>
   new RegExp(`<input\\b[^>]*\\sname="${name}"[^>]*type="password"`).test(body);
 
+/** The longest values that fields may hold, by the name of the field. A search finds users by several of their names. */
+const longestValues: Readonly<Record<string, number>> = (() => {
+  const { person, user } = recordForms.members;
+  const lengthOf = (schema: object): number => Number((schema as { readonly maxLength?: number }).maxLength);
+  const [address, userName, name] = [lengthOf(person.email), lengthOf(user.userName), lengthOf(person.givenName)];
+  const organisation = lengthOf(recordForms.tenant.properties.name);
+  return {
+    ...{ identifier: Math.max(address, userName), email: address, givenName: name, familyName: name, organisation },
+    ...{ query: Math.max(address, userName, name + 1 + name), search: Math.max(userName, organisation), password: 128, current: 128 },
+  };
+})();
+/** The maximum of each field, as its page states the maximum. */
+const stated = new Map<string, number>();
+
 /** Posts every form of a page with each of its inputs too long. Returns what is wrong with the answers. */
 async function wrongOn(agent: Agent, page: Answer): Promise<readonly unknown[]> {
   const wrong: unknown[] = [];
@@ -61,6 +76,7 @@ async function wrongOn(agent: Agent, page: Answer): Promise<readonly unknown[]> 
       covered.add(routeOf(action) ?? action);
       const answer = await agent.post(action, { ...fields, [name]: LONG });
       const problem = problemAt(answer, name);
+      stated.set(name, Math.min(stated.get(name) ?? Number.POSITIVE_INFINITY, Number(/[\d,]+/.exec(problem)?.[0].replace(',', ''))));
       const kept = typed.map((each) => [each, isPassword(answer, each) ? undefined : each === name ? LONG : fields[each]]);
       const shown = typed.map((each) => [each, shownIn(answer, each)]);
       const others = [...answer.body.matchAll(/class="field-problem"/g)].length - 1;
@@ -232,4 +248,16 @@ const buttons: readonly string[] = [
 test('every route that takes a form is here', () => {
   expect(routes().filter((path) => !covered.has(path) && !buttons.includes(path))).toEqual([]);
   expect(buttons.filter((path) => covered.has(path) || !routes().includes(path))).toEqual([]);
+});
+
+test('each field holds the longest value that a record can have', () => {
+  // The others are in no record.
+  expect([...stated.keys()].filter((name) => !Object.hasOwn(longestValues, name)).sort()).toEqual([
+    'code',
+    'minutes',
+    'reason',
+    'recovery',
+  ]);
+  const tooShort = Object.entries(longestValues).filter(([name, longest]) => !((stated.get(name) ?? 0) >= longest));
+  expect(tooShort.map(([name, longest]) => [name, longest, stated.get(name)])).toEqual([]);
 });

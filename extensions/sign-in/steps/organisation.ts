@@ -9,6 +9,7 @@ import {
   formField,
   type Interaction,
   type Proof,
+  recordForms,
   shownName,
   typedField,
 } from '../../../lib/extension-door.js';
@@ -21,7 +22,8 @@ const SEARCHED_FROM = 8;
 const SEARCHED_TO = 400;
 /** Maximum characters of the value of a choice: an id, a time and a token. */
 const LONGEST_CHOICE = 128;
-const LONGEST_SEARCH = 100;
+/** Maximum characters of a search: of a user name, which is longer than the name of an organisation. */
+const { maxLength: LONGEST_SEARCH } = recordForms.members.user.userName;
 
 export function createOrganisationStep({ directory, http: { csrf }, signIn: { interactions } }: ExtensionContext, { form }: Steps) {
   const { accounts, credentials } = directory;

@@ -16,7 +16,7 @@ import { leftOutIn } from '../../store/records/left-out.js';
 import type { ApiResource, Client, Named, Stored, Tenant } from '../../store/records/records.js';
 import type { Sealer } from '../../store/sealer.js';
 import { comparedText } from '../../text/compared.js';
-import { inputSchema } from '../../text/schemas.js';
+import { inputSchema, LINE_LENGTH } from '../../text/schemas.js';
 import type { DirectoryContext } from '../context.js';
 import { problemsOf } from '../input.js';
 import type { LeftOutItem } from './readable-page.js';
@@ -52,7 +52,7 @@ export const listQuery = {
   /** With `-`, in descending order. @default by name with the filter `name`, else by creation */
   sort: Type.Optional(Type.Union([...byCreation, Type.Literal('name'), Type.Literal('-name')])),
   /** Start of the name, whatever its case. A list with this filter is sorted by name. */
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: LINE_LENGTH })),
 };
 export const listQuerySchema = inputSchema(listQuery);
 /** @interface */

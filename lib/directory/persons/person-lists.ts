@@ -1,7 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { Person, PersonWithUser } from '../../store/records/records.js';
 import { comparedAddress, comparedUserNames } from '../../text/compared.js';
-import { inputSchema } from '../../text/schemas.js';
+import { LONGEST_ADDRESS } from '../../text/email-address.js';
+import { inputSchema, LINE_LENGTH, SHOWN_NAME_LENGTH, USER_NAME_LENGTH } from '../../text/schemas.js';
 import type { DirectoryContext } from '../context.js';
 import { type Along, createList, inOrder, type Listed, listQuery, ofStatus } from '../lists/list.js';
 import type { PersonRows } from './person-rows.js';
@@ -10,11 +11,13 @@ import { hasUser } from './user-record.js';
 const text = (maxLength: number) => Type.Optional(Type.String({ minLength: 1, maxLength }));
 const personQuery = {
   ...listQuery,
+  /** Start of the name that pages show, whatever its case. A list with this filter is sorted by name. */
+  name: text(SHOWN_NAME_LENGTH),
   /** One of the person's addresses; case does not matter. */
-  email: text(254),
+  email: text(LONGEST_ADDRESS),
   /** User name; case does not matter. */
-  userName: text(256),
-  externalId: text(200),
+  userName: text(USER_NAME_LENGTH),
+  externalId: text(LINE_LENGTH),
 };
 export const personQuerySchema = inputSchema(personQuery);
 /** @interface */

@@ -10,6 +10,7 @@ import { LONGEST_ADDRESS } from '../../text/email-address.js';
 import { cleanText, type TextKind } from '../../text/kinds.js';
 import { ownMember } from '../../text/own-member.js';
 import { isTooLongPassword, PASSWORD_LENGTH } from '../../text/passwords.js';
+import { PERSON_NAME_LENGTH, USER_NAME_LENGTH } from '../../text/schemas.js';
 import { createBodyParser } from './body-parser.js';
 import type { FormState } from './repeated-forms.js';
 
@@ -159,7 +160,11 @@ export function formField(ctx: Context, name: string, longest = LONGEST_FIELD): 
 }
 
 /** Maximum characters of a kind of text in a record. */
-const longestOf: Partial<Readonly<Record<TextKind, number>>> = { personName: 200, userName: 200, address: LONGEST_ADDRESS };
+const longestOf: Partial<Readonly<Record<TextKind, number>>> = {
+  personName: PERSON_NAME_LENGTH,
+  userName: USER_NAME_LENGTH,
+  address: LONGEST_ADDRESS,
+};
 
 /**
  * Returns the text that a user typed or pasted into a field, cleaned as `cleanText` does: without invisible characters, and without spaces at both ends.
