@@ -38,7 +38,7 @@ export const en = {
   'impersonation.mail.greeting': 'Hello {name},',
   'impersonation.mail.text': '{operator} of {tenant} signed in as {userName} on {time} (UTC), to use {application}.',
   'impersonation.mail.unnamed':
-    'A person of {tenant} with permission to do so signed in as {userName} on {time} (UTC), to use {application}.',
+    'Somebody of {tenant} with permission to do so signed in as {userName} on {time} (UTC), to use {application}.',
   'impersonation.mail.ends':
     'It ends on {ends} (UTC) at the latest, and is on record at {tenant}. Your password was neither used nor changed.',
   'impersonation.mail.ask': 'If you do not know what this is about, ask {tenant}.',
