@@ -38,7 +38,7 @@ describe('issue 15: the target is told by mail', () => {
     const mail = await mailTo(captured, 'carol@acme.test', KIND);
     expect(mail).toMatchObject({ subject: 'Somebody signed in as you at Acme', locale: 'en' });
     const event = await until(() => started.find(({ data }) => data.Reason === 'Suspected of fraud'));
-    const minute = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(
+    const minute = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(
       new Date(event?.data.StartedAt ?? 0),
     );
     expect(mail.text).toContain(`Otto Test of Acme signed in as carol@acme.test on ${minute} (UTC), to use Web shop.`);

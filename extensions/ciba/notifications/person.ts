@@ -8,10 +8,10 @@ import {
   type Letter,
   type Mail,
   present,
+  utcTime,
   withTimeLimit,
 } from '../../../lib/extension-door.js';
 import { requestPath } from '../person/pages.js';
-import { byTheClock } from '../person/times.js';
 import type { AuthenticationRequest } from '../requests/record.js';
 import type { Requests } from '../requests/requests.js';
 
@@ -92,7 +92,7 @@ function letterOf(context: ExtensionContext, { request, account, client }: Waiti
   const values = {
     client: client.name,
     tenant: tenant.name,
-    time: byTheClock(request.expiresAt),
+    time: utcTime(request.expiresAt, 'long'),
   };
   const said = (name: string) => ({ key: `ciba.mail.${name}`, values });
   return {

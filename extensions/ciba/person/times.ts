@@ -1,4 +1,4 @@
-/** Texts of instants: relative to now on a page, absolute in a mail, because a mail may be read much later. */
+/** Texts of instants on pages. */
 import type { InLanguage } from '../../../lib/extension-door.js';
 
 /** Returns a relative time, such as `20 seconds ago` or `in 2 minutes`. Future times are rounded down. @param now milliseconds since the epoch */
@@ -8,9 +8,4 @@ export const fromNow = (date: Date, now: number): InLanguage => ({
     const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
     return Math.abs(seconds) < 120 ? format.format(seconds, 'second') : format.format(Math.trunc(seconds / 60), 'minute');
   },
-});
-
-/** Returns date and time to the second, because requests last minutes. The text names the time zone, because the reader's zone is unknown. */
-export const byTheClock = (date: Date): InLanguage => ({
-  inLanguage: (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'long', timeZone: 'UTC' }).format(date),
 });

@@ -30,6 +30,7 @@ export type Text =
 
 /**
  * Returns a time in UTC, for mails. The text has to state UTC, because the time zone of the reader is unknown.
+ * @param timeStyle `short` has minutes, and `long` has seconds and states UTC
  * @example
  * ```ts
  * import { type Text, utcTime } from 'tenant-idp/extension';
@@ -37,8 +38,8 @@ export type Text =
  * export const until = (at: Date): Text => ({ key: 'badges.mail.until', values: { time: utcTime(at) } });
  * ```
  */
-export const utcTime = (at: Date): InLanguage => ({
-  inLanguage: (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(at),
+export const utcTime = (at: Date, timeStyle: 'short' | 'long' = 'short'): InLanguage => ({
+  inLanguage: (locale) => utcFormat(locale, { timeStyle }).format(at),
 });
 
 /**
@@ -50,9 +51,11 @@ export const utcTime = (at: Date): InLanguage => ({
  * export const since = (at: Date): Text => ({ key: 'badges.since', values: { day: utcDay(at) } });
  * ```
  */
-export const utcDay = (at: Date): InLanguage => ({
-  inLanguage: (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at),
-});
+export const utcDay = (at: Date): InLanguage => ({ inLanguage: (locale) => utcFormat(locale).format(at) });
+
+/** Formats English dates as in Britain, because the English texts are British. */
+const utcFormat = (locale: string, options: Intl.DateTimeFormatOptions = {}): Intl.DateTimeFormat =>
+  new Intl.DateTimeFormat(locale === 'en' ? 'en-GB' : locale, { dateStyle: 'long', timeZone: 'UTC', ...options });
 
 /** A field of a form on a page of an extension. */
 export interface FieldPart<Words> {

@@ -9,7 +9,7 @@ export const NEW_PASSWORD = 'a new password that is long';
 export const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
 export const linkIn = ({ text }: { readonly text: string }): string => /https?:\S+\/(?:password|email|register)\/\S+/.exec(text)?.[0] ?? '';
 /** A time as a mail in English says it. */
-export const IN_ENGLISH = /[A-Z][a-z]+ \d{1,2}, \d{4} at \d{1,2}:\d\d [AP]M \(UTC\)/;
+export const IN_ENGLISH = /\d{1,2} [A-Z][a-z]+ \d{4} at \d\d:\d\d \(UTC\)/;
 
 /** The page of the password of a name, in a sign-in of an application. */
 export async function passwordPage(
