@@ -200,7 +200,8 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
 .button.quiet:hover { background: var(--hover); }
 .button.warning { border-color: var(--danger); background: transparent; color: var(--danger); }
 .button.warning:hover { background: var(--danger-soft); }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(7.5rem, 100%), 1fr)); gap: 0.75rem; }
+.pair { display: flex; flex-wrap: wrap; gap: 0.75rem; }
+.pair > * { flex: auto; width: auto; }
 .text-link {
   display: inline-flex;
   align-items: center;
