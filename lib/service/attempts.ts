@@ -1,16 +1,12 @@
 /** Counters of attempts, which all nodes share. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExtensionLimits } from '../contract/context/limits.js';
 import { UnavailableError } from '../errors.js';
 import { hashedKey } from '../store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore } from '../store/artifact-store.js';
+import { OwedWrites } from '../store/outages/owed-writes.js';
 
-/** Milliseconds between two attempts to reach the store. The milliseconds double with each attempt, up to the longest. */
-const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [100, 5000];
 /** Maximum count that one counter gets back after an outage. The number is limited, because it is unknown whether a call that failed was counted. */
 const MOST_OF_ONE = 10;
-/** Maximum number of counters that wait for the store. */
-const MOST_COUNTERS = 1000;
 
 interface Owed {
   readonly window: number;
@@ -30,9 +26,7 @@ export interface SharedAttempts {
  * have been counted. A counter never falls below 0, so an outage cannot save up attempts.
  */
 export function createAttempts(artifacts: Pick<ArtifactStore, 'hit'>): SharedAttempts {
-  const owed = new Map<ArtifactKey, Owed>();
-  const stop = new AbortController();
-  let settling: Promise<void> | undefined;
+  const owed = new OwedWrites<ArtifactKey, Owed>(repay);
 
   /**
    * Gives back what a counter is owed. Returns false while the store is unavailable. A call that fails after the store answered is not repeated, because
@@ -42,37 +36,21 @@ export function createAttempts(artifacts: Pick<ArtifactStore, 'hit'>): SharedAtt
     const answered = await artifacts.hit(key, window, 0).catch(() => undefined);
     if (!answered && performance.now() < until) return false;
     // More may be owed since the store was asked.
-    const { count } = owed.get(key) ?? { count: 0 };
-    owed.delete(key);
+    const { count } = owed.take(key) ?? { count: 0 };
     if (answered && count > 0) await artifacts.hit(key, window, -count).catch(() => undefined);
     return true;
   }
 
-  /** Waits until the store answers, and gives back what is owed. */
-  async function settle(): Promise<void> {
-    for (let pause = FIRST_PAUSE_MS; owed.size > 0; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      await sleep(pause, undefined, { ref: false, signal: stop.signal });
-      for (const [key, one] of owed) if (!(await repay(key, one))) break;
-    }
-  }
-
   function owe(key: ArtifactKey, window: number, count: number): void {
-    const before = owed.get(key);
-    if (stop.signal.aborted || (!before && owed.size >= MOST_COUNTERS)) return;
-    owed.set(key, { window, count: Math.min((before?.count ?? 0) + count, MOST_OF_ONE), until: performance.now() + window });
-    settling ??= settle()
-      .catch(() => undefined)
-      .finally(() => {
-        settling = undefined;
-      });
+    const before = owed.get(key)?.count ?? 0;
+    owed.owe(key, { window, count: Math.min(before + count, MOST_OF_ONE), until: performance.now() + window });
   }
 
   return {
     async attempts(counter, window, by = 1) {
       const key = hashedKey('Attempts', counter);
-      const before = owed.get(key);
       // The next attempt must not be refused because of attempts that do not count.
-      if (before) await repay(key, before);
+      await owed.repay(key);
       try {
         const { count, resetsAt } = await artifacts.hit(key, window, by);
         return { count, resetsAt: new Date(resetsAt) };
@@ -81,10 +59,6 @@ export function createAttempts(artifacts: Pick<ArtifactStore, 'hit'>): SharedAtt
         throw error;
       }
     },
-    async close() {
-      stop.abort();
-      owed.clear();
-      await settling;
-    },
+    close: () => owed.close(),
   };
 }

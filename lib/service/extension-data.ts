@@ -64,10 +64,6 @@ interface RecordsParts {
   readonly directory: Directory;
 }
 
-/** Answers to forms, which no extension can name. */
-export const createFormAnswers = (parts: Pick<RecordsParts, 'artifacts' | 'now' | 'sealer'>, lifetimeSeconds: number) =>
-  createExtensionArtifacts({ ...parts, isCutOff: async () => false }, { name: 'forms.answers', lifetimeSeconds });
-
 /** Creates the group `records` of the context. */
 export function createRecords(parts: RecordsParts): ExtensionRecords {
   const { extensions, rows, artifacts, now, sealer, directory } = parts;

@@ -3,8 +3,8 @@
  *
  * The token of a form identifies the form. The form and its content identify a submission. Other content in the same form is therefore another submission.
  * The first submission takes a turn in the store that all nodes share. For a minute, a second submission in the same browser waits for the first
- * submission, or gets its answer. An attempt that failed with 5xx gives its turn back, so that a retry is evaluated. The content is stored only as a keyed
- * hash. The answer is stored encrypted. Only the browser and the sign-in of the first submission get the answer.
+ * submission, or gets its answer. An attempt that failed with 5xx gives its turn back, so that a retry is evaluated. If the store is unavailable then, the
+ * turn is given back as soon as the store answers again. The content is stored only as a keyed hash. The answer is stored encrypted. Only the browser and the sign-in of the first submission get the answer.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -68,10 +68,15 @@ export interface SignInsOfForms {
   readonly isOver: (ctx: Context) => Promise<boolean>;
 }
 
+/** Returns the record in place of the stored record. */
+type Change = (stored: unknown) => unknown;
+
 export interface RepeatedFormsParts extends FormIds {
-  /** Records of forms, encrypted, changed by compare-and-swap. @see ExtensionArtifacts */
+  /** Records of forms, encrypted, changed by compare-and-swap. */
   readonly records: {
-    update(id: string, change: (value: unknown) => unknown, options: { readonly lifetimeSeconds: number }): Promise<unknown>;
+    update(id: string, change: Change, options: { readonly lifetimeSeconds: number }): Promise<unknown>;
+    /** Changes a record now, or after an unavailable store answers again. */
+    end(id: string, change: Change, options: { readonly lifetimeSeconds: number; readonly pointlessAfterSeconds: number }): Promise<void>;
   };
   /** Returns a keyed hash. */
   readonly hash: (text: string) => string;
@@ -113,8 +118,15 @@ export function createRepeatedForms(parts: RepeatedFormsParts): RepeatedForms {
       const before = await signIns.state(ctx);
       return { before, record: await takeTurn(parts, ctx, form, mine, before) };
     });
-    // While the store is unavailable, steps that need no store still work, and each other step answers 503 itself.
-    if (!turn) return next();
+    if (!turn) {
+      // While the store is unavailable, steps that need no store still work, and each other step answers 503 itself.
+      try {
+        return await next();
+      } finally {
+        // The store may have executed the update that failed.
+        writeEnd(parts, form, mine.by, { content: '' }).catch(() => undefined);
+      }
+    }
     const { before, record } = turn;
     if (record === undefined) {
       ctx.status = 503;
@@ -185,13 +197,22 @@ const conclude = (
   parts: RepeatedFormsParts,
   ctx: Context,
   id: string,
-  requestId: string,
+  by: string,
   make: () => Promise<FormRecord> | FormRecord,
 ): Promise<unknown> =>
   attempt(parts, ctx, async () => {
-    const record = await make();
-    const change = (stored: unknown) => ((stored as FormRecord | undefined)?.by === requestId ? record : stored);
-    await parts.records.update(id, change, { lifetimeSeconds: record.answer ? ANSWER_KEPT_SECONDS : 1 });
+    let record: FormRecord = { content: '' };
+    try {
+      record = await make();
+    } finally {
+      await writeEnd(parts, id, by, record);
+    }
+  });
+
+const writeEnd = ({ records }: RepeatedFormsParts, id: string, by: string, record: FormRecord): Promise<void> =>
+  records.end(id, (stored) => ((stored as FormRecord | undefined)?.by === by ? record : stored), {
+    lifetimeSeconds: record.answer ? ANSWER_KEPT_SECONDS : 1,
+    pointlessAfterSeconds: TURN_SECONDS,
   });
 
 async function ownerOf(

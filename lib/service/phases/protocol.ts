@@ -18,7 +18,7 @@ import { createProtocol, type Protocol } from '../../oidc/protocol.js';
 import { createBrowsers } from '../../oidc/sessions/browsers.js';
 import { cookieName } from '../../oidc/sessions/cookies.js';
 import { createAttempts } from '../attempts.js';
-import { createFormAnswers } from '../extension-data.js';
+import { createFormRecords } from '../form-records.js';
 import type { Settings } from '../settings.js';
 import type { OpenDirectory } from './directory.js';
 import type { OpenStores } from './stores.js';
@@ -41,6 +41,8 @@ export function openProtocol(settings: Settings, stores: OpenStores, { directory
   const cookieCheck = createCookieCheck({ sendsCookies: browsers.sendsCookies, issuer: options.issuer, showPage, logger });
   const { attempts, close } = createAttempts(artifacts);
   closing.add(close);
+  const records = createFormRecords({ artifacts, now, sealer }, ANSWER_KEPT_SECONDS);
+  closing.add(records.close);
   const rules = attemptLimitRules(options.limits);
   const limit = namedLimits(rules, createLimits(attempts, now));
   const countWrongSecret = createCountWrongSecret(limit('secretsOfClient'), now);
@@ -63,7 +65,7 @@ export function openProtocol(settings: Settings, stores: OpenStores, { directory
     repeatedForms: (signIns) =>
       createRepeatedForms({
         cookieCheck,
-        records: createFormAnswers({ artifacts, now, sealer }, ANSWER_KEPT_SECONDS),
+        records,
         hash: (text) => sealer.hashes('forms', text)[0],
         formOf: csrf.formOf,
         signIns,
