@@ -4,7 +4,7 @@ import type { Collection } from 'mongodb';
 import type { ArtifactStore, ArtifactWrite, Put } from '../../lib/store/artifact-store.js';
 import { type ArtifactDocument, holds, reversibleStatement, statementOf, undoStatements } from './artifact-document.js';
 import { isDuplicate } from './database.js';
-import { inTime } from './deadline.js';
+import { inTime, unlessDeadlock } from './deadline.js';
 import type { Decisions } from './decisions.js';
 
 /** Maximum attempts if concurrent writes interfere. */
@@ -25,7 +25,7 @@ export function createCommits(
   decisions: Decisions,
   clock: () => number,
 ): Pick<ArtifactStore, 'commit'> {
-  /** @returns false if nothing was written, because a condition did not hold or an intent was in the way. */
+  /** @returns false if nothing was written, because a condition did not hold, an intent was in the way, or a statement was undone by a deadlock. */
   async function attempt(writes: readonly ArtifactWrite[]): Promise<boolean> {
     const last = conditionalOf(writes);
     if (last === undefined) return false;
@@ -35,8 +35,8 @@ export function createCommits(
     const operations = first.map((put) => (put.if === 'absent' ? statementOf(put, t, now) : reversibleStatement(put, t, now)));
     if (last) operations.push(statementOf(last, t, now));
     try {
-      const { matchedCount, upsertedCount } = await inTime((bounds) => records.bulkWrite(operations, { ...bounds, ordered: true }));
-      if (matchedCount + upsertedCount === operations.length) return true;
+      const answer = await inTime((bounds) => unlessDeadlock(records.bulkWrite(operations, { ...bounds, ordered: true })));
+      if (answer && answer.matchedCount + answer.upsertedCount === operations.length) return true;
     } catch (error) {
       if (!isDuplicate(error)) throw error;
     }

@@ -3,7 +3,7 @@ import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import type { ArtifactKey, ArtifactWrite } from '../../lib/store/artifact-store.js';
 import { type ArtifactDocument, type Intent, stateAfter } from './artifact-document.js';
 import { isDuplicate } from './database.js';
-import { inTime } from './deadline.js';
+import { inTime, unlessDeadlock } from './deadline.js';
 
 interface DecisionDocument {
   readonly _id: string;
@@ -80,6 +80,7 @@ export class Decisions {
     }
   }
 
+  /** Sends statements that may be repeated. */
   #write(operations: AnyBulkWriteOperation<ArtifactDocument>[]) {
     return inTime((bounds) => this.#records.bulkWrite(operations, bounds));
   }
@@ -88,11 +89,11 @@ export class Decisions {
     return new Date(this.#clock() + KEPT_MS);
   }
 
-  /** Writes the intents. @returns false if one of the records has another state now */
+  /** Writes the intents. @returns false if one of the records has another state now, or after a deadlock */
   async #prepare(operations: AnyBulkWriteOperation<ArtifactDocument>[]): Promise<boolean> {
     try {
-      const { matchedCount, upsertedCount } = await this.#write(operations);
-      return matchedCount + upsertedCount === operations.length;
+      const answer = await inTime((bounds) => unlessDeadlock(this.#records.bulkWrite(operations, bounds)));
+      return answer !== undefined && answer.matchedCount + answer.upsertedCount === operations.length;
     } catch (error) {
       if (isDuplicate(error)) return false;
       throw error;
