@@ -120,6 +120,7 @@ export interface DirectoryContext extends ClientRules {
   /** Returns the time that all nodes share, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly withCutoff: WithCutoff;
+  readonly cutoffTime: CutoffTime;
   /** Actor of the changes, for events that are raised when a change is complete. */
   readonly by: Attribution;
   readonly vouching: Vouching;
@@ -171,7 +172,7 @@ export type SignInCutoff = { readonly oid: string } | ClientCutoff | { readonly 
 export interface ClientCutoff {
   readonly oid: string;
   readonly clientId: string;
-  /** Time of the change, in milliseconds since the epoch. */
+  /** Time of the change, by {@link CutoffTime}. */
   readonly at: number;
   /**
    * Creation of the consent that the change withdraws, in milliseconds since the epoch. The creation names the consent, because the same client may get
@@ -181,6 +182,18 @@ export interface ClientCutoff {
   /** Actor of the change, for its event. */
   readonly by: Attribution;
 }
+
+/** The sign-ins of one user, or the access of one client to the data of one user. */
+export interface EndedAccess {
+  readonly oid: string;
+  readonly clientId?: string;
+}
+
+/**
+ * Returns the time of a cut-off, in milliseconds since the epoch: now, or the time of the newest record that the cut-off ends. Another node may have stamped
+ * that record before the store's clock was set back. While the store of sign-ins is unavailable, the time is now.
+ */
+export type CutoffTime = (ended: EndedAccess) => Promise<number>;
 
 /** Returns the time from which sign-ins are valid again, for a record that the invalidating change writes. */
 export type NextNotBefore = (record: { readonly notBefore?: Date }) => Date;

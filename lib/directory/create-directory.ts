@@ -202,6 +202,7 @@ function createContext(
     sealer,
     now,
     withCutoff: signIns.withCutoff,
+    cutoffTime: signIns.cutoffTime,
     by: {},
     vouching: { by: 'operator' },
     isPrivileged: (permissionId) => isAdminScope(permissionId) || privileged.includes(permissionId),

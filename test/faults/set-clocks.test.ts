@@ -1,6 +1,6 @@
-/** F2: the end of all sign-ins of a user, on a node whose time is behind the time by which the user signed in. */
+/** F2: the end of sign-ins of a user, on a node whose time is behind the time by which the user signed in. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import { Agent, authorizeUrl, createPkce, obtainTokens } from '../support/client/agent.js';
@@ -35,29 +35,51 @@ const silently = async ({ issuer }: TestIdp, agent: Agent): Promise<string> => {
   return answer.get('error') ?? (answer.has('code') ? 'code' : 'nothing');
 };
 
-test.each<readonly [string, number, (store: ArtifactStore) => ArtifactStore]>([
+/** Returns the user of a name, as a node knows it. */
+async function userOf({ idp }: TestIdp, userName: string) {
+  for (const { id: tid } of await idp.directory.tenants.find()) {
+    const { user } = (await idp.tenant(tid).persons.find({ limit: 50 })).find((person) => person.user?.userName === userName) ?? {};
+    if (user) return { tid, userId: user.id };
+  }
+  throw new Error(`no ${userName}`);
+}
+
+describe.each<readonly [string, number, (store: ArtifactStore) => ArtifactStore]>([
   [
     'whose clock is 12 s behind, and whose first comparison took too long',
     -12_000,
     (store) => slowAtFirst(clockedArtifacts(store, -12_000)),
   ],
   ['that started after the clock of the store was set back by 12 s', 0, (store) => clockedArtifacts(store, 12_000)],
-])('a sign-out everywhere ends all sign-ins on a node %s', async (_, ahead, othersView) => {
-  const [artifacts, directory] = [memoryArtifacts(), memoryDirectory()];
-  const options = { directory, keys: { encryption: ['e'.repeat(40)] }, cookies: { keys: ['c'.repeat(40)] } };
-  const here = await startIdp({ ...options, artifacts: clockedArtifacts(artifacts, ahead) });
-  started.push(here);
-  const agent = new Agent();
-  const { tokens } = await obtainTokens(here.issuer, { agent, scope: 'openid offline_access' });
-  expect(await silently(here, agent)).toBe('code');
+])('on a node %s', (_, ahead, othersView) => {
+  const carol = 'carol@acme.test';
+  /** Starts the node at which carol signs in, and the one that ends the sign-in later. */
+  const startBoth = async () => {
+    const [artifacts, directory] = [memoryArtifacts(), memoryDirectory()];
+    const options = { directory, keys: { encryption: ['e'.repeat(40)] }, cookies: { keys: ['c'.repeat(40)] } };
+    const here = await startIdp({ ...options, artifacts: clockedArtifacts(artifacts, ahead) });
+    started.push(here);
+    const agent = new Agent();
+    const { tokens } = await obtainTokens(here.issuer, { agent, userName: carol, password: 'carol', scope: 'openid offline_access' });
+    expect(await silently(here, agent)).toBe('code');
+    const there = await startIdp({ ...options, artifacts: othersView(artifacts) });
+    started.push(there);
+    return { here, there, agent, refreshed: () => refresh(here.issuer, tokens.refresh_token) };
+  };
+  const ended = { status: 400, json: { error: 'invalid_grant' } };
 
-  const there = await startIdp({ ...options, artifacts: othersView(artifacts) });
-  started.push(there);
-  const tid = (await there.idp.directory.tenants.find()).find(({ name }) => name === 'Acme')?.id ?? '';
-  const persons = await there.idp.tenant(tid).persons.find({ limit: 50 });
-  const user = persons.find((person) => person.user?.userName === 'alice@acme.test')?.user;
-  await there.idp.tenant(tid).users.signOutEverywhere(user?.id ?? '');
+  test('a sign-out everywhere ends all sign-ins', async () => {
+    const { here, there, agent, refreshed } = await startBoth();
+    const { tid, userId } = await userOf(there, carol);
+    await there.idp.tenant(tid).users.signOutEverywhere(userId);
+    expect(await silently(here, agent)).toBe('login_required');
+    expect(await refreshed()).toMatchObject(ended);
+  });
 
-  expect(await silently(here, agent)).toBe('login_required');
-  expect(await refresh(here.issuer, tokens.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+  test('a sign-out of a client ends its grants, and the sign-in continues', async () => {
+    const { here, there, agent, refreshed } = await startBoth();
+    await there.idp.directory.consents.endClient((await userOf(there, carol)).userId, 'web');
+    expect(await refreshed()).toMatchObject(ended);
+    expect(await silently(here, agent)).toBe('code');
+  });
 });

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caches } from '../../store/caches/cache.js';
 import { collections } from '../../store/records/collections.js';
-import type { ClientCutoff, NextNotBefore, SignInCutoff, WithCutoff } from '../context.js';
+import type { ClientCutoff, CutoffTime, EndedAccess, NextNotBefore, SignInCutoff, WithCutoff } from '../context.js';
 import type { Deliveries, Enqueued } from '../outbox/deliveries.js';
 import type { RecentCutoffs } from './recent-cutoffs.js';
 
@@ -22,8 +22,8 @@ export const LATEST_ANSWER_MS = 3_000;
 export interface SignIns {
   /** Ends the sign-ins of a cut-off. If a cut-off is returned, that cut-off is delivered later. If the method throws, the cut-off is delivered again. */
   end(cutoff: SignInCutoff): Promise<SignInCutoff | undefined>;
-  /** Returns the time of the newest sign-in that a cut-off of a user is to end, in milliseconds since the epoch; 0 if there is none. */
-  newest(oid: string): Promise<number>;
+  /** Returns the time of the newest record that a cut-off is to end, in milliseconds since the epoch; 0 if there is none. */
+  newest(ended: EndedAccess): Promise<number>;
 }
 
 /** Registers the store of sign-ins. */
@@ -35,6 +35,7 @@ export interface SignInCutoffs {
   /** Ends the sign-ins of a cut-off now. */
   cutOff(cutoff: SignInCutoff): Promise<void>;
   readonly withCutoff: WithCutoff;
+  readonly cutoffTime: CutoffTime;
 }
 
 export interface SignInCutoffsParts {
@@ -48,14 +49,13 @@ export interface SignInCutoffsParts {
 export function createSignInCutoffs({ deliveries: { enqueue, handle }, caches, recent, now }: SignInCutoffsParts): SignInCutoffs {
   let signIns: SignIns | undefined;
 
-  /**
-   * Returns the start of the next second, because sign-in times have whole seconds. A sign-in in that second is the first valid sign-in. The time is later
-   * than `newest`, which another node may have stamped before the store's clock was set back.
-   */
+  const cutoffTime: CutoffTime = async (ended) => Math.max(now(), (await signIns?.newest(ended).catch(() => 0)) ?? 0);
+
+  /** Returns the start of the next second, because sign-in times have whole seconds. A sign-in in that second is the first valid sign-in. */
   const nextNotBefore =
-    (newest: number): NextNotBefore =>
+    (time: number): NextNotBefore =>
     ({ notBefore }) =>
-      new Date((Math.floor(Math.max(now(), newest, notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
+      new Date((Math.floor(Math.max(now(), time, notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
 
   /** Notes the cut-off of a user. The cut-off of one client is not noted, because it changes no answer about the user to other clients. */
   const noted = async (cutoff: Exclude<SignInCutoff, { readonly tid: string }>): Promise<void> => {
@@ -79,12 +79,12 @@ export function createSignInCutoffs({ deliveries: { enqueue, handle }, caches, r
     async cutOff(cutoff) {
       await signIns?.end(cutoff);
     },
+    cutoffTime,
     async withCutoff(cutoff, change) {
-      // While the store of sign-ins is unavailable, the time alone decides which sign-ins end.
       const endsUser = 'oid' in cutoff && !('clientId' in cutoff);
-      const newest = endsUser ? signIns?.newest(cutoff.oid).catch(() => 0) : undefined;
+      const time = endsUser ? cutoffTime(cutoff) : undefined;
       const delivery = await enqueue([{ kind: KIND, data: { ...cutoff } }]);
-      const changed = await change(nextNotBefore((await newest) ?? 0));
+      const changed = await change(nextNotBefore((await time) ?? 0));
       // The sign-ins of a whole tenant may be too many to wait for. The row of the tenant is on every node within a second.
       if ('tid' in cutoff || signIns === undefined) delivery.release();
       else await endBeforeAnswer(Promise.all([noted(cutoff), signIns.end(cutoff)]), delivery);

@@ -76,6 +76,7 @@ export function createConsents(context: DirectoryContext, { covers, raise }: Con
     collections: { consents },
     now,
     withCutoff,
+    cutoffTime,
   } = context;
   /** Returns whether a consent counts. Reads the privileges only if a tenant's administrator vouched for a sign-in. */
   const counts = async ({ userId, vouchedBy }: Consent): Promise<boolean> =>
@@ -85,7 +86,8 @@ export function createConsents(context: DirectoryContext, { covers, raise }: Con
     const id = consentId(userId, clientId);
     const consent = await creationOf(context.collections, id, await consents.get(id));
     const { once: _, ...by } = context.by;
-    const cutoff: ClientCutoff = { oid: userId, clientId, at: now(), ...present({ consent }), by };
+    const at = await cutoffTime({ oid: userId, clientId });
+    const cutoff: ClientCutoff = { oid: userId, clientId, at, ...present({ consent }), by };
     await withCutoff(cutoff, () => completeCutoff(context.collections, raise, cutoff));
   }
 

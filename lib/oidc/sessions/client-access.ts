@@ -35,6 +35,19 @@ export async function endOfClient(parts: OidcParts, { oid, clientId, at }: Clien
   await endGrants(parts, { keys: new Set(ended.map(({ key }) => key)), sessions, ended, endedToo });
 }
 
+/** Returns the times at which a client got access to the data of an account, in milliseconds since the epoch. */
+export const accessTimesOf = async (
+  parts: OidcParts,
+  { oid, clientId }: Pick<ClientCutoff, 'oid' | 'clientId'>,
+): Promise<readonly number[]> => {
+  const { grants, others } = await recordsOf(parts, oid);
+  const accesses = others.map(clientAccessOf).filter((access) => access?.clientId === clientId);
+  return [
+    ...grants.flatMap(({ grant }) => (grant.clientId === clientId ? [(grant.iat ?? 0) * 1000] : [])),
+    ...accesses.map((access) => access?.since ?? 0),
+  ];
+};
+
 /** Ends one grant of an account, and notifies its client. The session forgets the grant even if a withdrawal has ended the grant before. */
 export async function endGrant(parts: OidcParts, oid: string, key: ArtifactKey): Promise<void> {
   const { sessions, grants } = await recordsOf(parts, oid);

@@ -14,7 +14,7 @@ import { sessionEnd } from '../accounts/session-end.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcParts } from '../context.js';
 import { type Found, type FoundGrant, inGroups, recordsOf, rememberedAs } from './account-records.js';
-import { endOfClient } from './client-access.js';
+import { accessTimesOf, endOfClient } from './client-access.js';
 import { LogoutNotices } from './logout-notices.js';
 import { endSignIn } from './sessions.js';
 
@@ -55,7 +55,12 @@ export function createUserSessions(parts: OidcParts): Sessions {
       else await endOf(parts, whose.oid);
       return undefined;
     },
-    newest: (oid) => newestOf(parts, oid),
+    async newest({ oid, clientId }) {
+      const times = clientId === undefined ? await signInTimesOf(parts, oid) : await accessTimesOf(parts, { oid, clientId });
+      // A time that no node can have stamped does not count.
+      const latest = parts.now() + MAX_APART_SECONDS * 1000;
+      return times.reduce((newest, time) => (time > newest && time <= latest ? time : newest), 0);
+    },
   });
 
   directory.onPersonExport(async ({ userId }, reader) => (userId === undefined ? {} : exported(parts, userId, reader)));
@@ -170,22 +175,17 @@ const withoutImpersonator = ({ act, amr, idp, ...session }: UserSession): object
   ...(act ? { isImpersonation: true } : { amr, idp }),
 });
 
-/**
- * Returns the time of the newest record of an account, and of the accounts that its credential signs in to, in milliseconds since the epoch. A time
- * that no node can have stamped does not count.
- */
-async function newestOf(parts: OidcParts, oid: string): Promise<number> {
+/** Returns the times of the records of an account, and of the accounts that its credential signs in to, in milliseconds since the epoch. */
+async function signInTimesOf(parts: OidcParts, oid: string): Promise<readonly number[]> {
   const account = await parts.directory.accounts.findByOid(oid);
   const family = account?.person.user.isParent ? await parts.directory.accounts.family(account.person) : [];
   const oids = new Set([oid, ...family.map(({ person }) => person.user.id)]);
   const records = await Promise.all([...oids].map((each) => recordsOf(parts, each)));
-  const times = records.flatMap(({ sessions, grants, others }) => [
+  return records.flatMap(({ sessions, grants, others }) => [
     ...sessions.map(({ session: { loginTs = 0 } }) => loginTs * 1000),
     ...grants.map(({ grant: { login } }) => (login?.authTime ?? 0) * 1000),
     ...others.map((artifact) => putAtOf(artifact)?.getTime() ?? 0),
   ]);
-  const latest = parts.now() + MAX_APART_SECONDS * 1000;
-  return times.reduce((newest, time) => (time > newest && time <= latest ? time : newest), 0);
 }
 
 /** Ends the sign-ins of an account by {@link endOfAccount}, and of the accounts that its credential signs in to. */
