@@ -54,11 +54,12 @@ describe.each<readonly [string, number, (store: ArtifactStore) => ArtifactStore]
 ])('on a node %s', (_, ahead, othersView) => {
   const carol = 'carol@acme.test';
   /** Starts the node at which carol signs in, and the one that ends the sign-in later. */
-  const startBoth = async () => {
+  const startBoth = async (beforeSignIn: (here: TestIdp) => Promise<unknown> = async () => undefined) => {
     const [artifacts, directory] = [memoryArtifacts(), memoryDirectory()];
     const options = { directory, keys: { encryption: ['e'.repeat(40)] }, cookies: { keys: ['c'.repeat(40)] } };
     const here = await startIdp({ ...options, artifacts: clockedArtifacts(artifacts, ahead) });
     started.push(here);
+    await beforeSignIn(here);
     const agent = new Agent();
     const { tokens } = await obtainTokens(here.issuer, { agent, userName: carol, password: 'carol', scope: 'openid offline_access' });
     expect(await silently(here, agent)).toBe('code');
@@ -81,5 +82,21 @@ describe.each<readonly [string, number, (store: ArtifactStore) => ArtifactStore]
     await there.idp.directory.consents.endClient((await userOf(there, carol)).userId, 'web');
     expect(await refreshed()).toMatchObject(ended);
     expect(await silently(here, agent)).toBe('code');
+  });
+
+  test('a new password of the parent account ends the sign-ins of a linked account, also after an earlier cut-off', async () => {
+    const { here, there, agent, refreshed } = await startBoth(async (node) => {
+      const { tid, userId } = await userOf(node, carol);
+      await node.idp.tenant(tid).users.signOutEverywhere(userId);
+    });
+    const [child, parent] = [await userOf(there, carol), await userOf(there, 'bob@globex.test')];
+    await there.idp.tenant(child.tid).linking.link(child.userId, parent);
+    expect(await silently(here, agent)).toBe('code');
+    const { passwordResets } = there.idp.directory;
+    const due = await passwordResets.begin(parent.userId, { requestId: 'of a test' });
+    const ref = passwordResets.read((typeof due === 'object' ? due.url : '').split('/').at(-1) ?? '');
+    await passwordResets.accept(ref as NonNullable<typeof ref>, 'a new password that is long');
+    expect(await silently(here, agent)).toBe('login_required');
+    expect(await refreshed()).toMatchObject(ended);
   });
 });

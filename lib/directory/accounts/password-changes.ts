@@ -7,6 +7,7 @@
  * that was enqueued first completes the change.
  */
 import type { Attribution } from '../../events.js';
+import { present } from '../../present.js';
 import type { Unsaved } from '../../store/directory-store.js';
 import type { Delivery, NewPassword, Person, PersonWithUser, User, Voucher } from '../../store/records/records.js';
 import type { DirectoryContext, NextNotBefore } from '../context.js';
@@ -108,9 +109,10 @@ function withPassword(
   if (decided === undefined) return undefined;
   const user = withCredentialVoucher(decided.user, { kind: PASSWORD }, vouchedBy?.(row as PersonWithUser));
   // The cut-off of the user ends sign-ins to linked accounts too, except those of the spared session.
-  const endsOfLinked = endsSignIns && spared === undefined;
-  const newPassword = { serial: (user.newPassword?.serial ?? 0) + 1, at: new Date(now()), credentialId, endsSignIns: endsOfLinked };
-  const next = { ...decided, user: { ...user, ...ended(user), newPassword }, updatedAt: new Date(now()) };
+  const end = ended(user);
+  const ofLinked = spared === undefined ? present({ notBefore: end.notBefore }) : {};
+  const newPassword = { serial: (user.newPassword?.serial ?? 0) + 1, credentialId, ...ofLinked };
+  const next = { ...decided, user: { ...user, ...end, newPassword }, updatedAt: new Date(now()) };
   const events = [
     pendingEvent(now, 'UserPasswordChanged', row.tid, { AggregateId: userId }),
     ...(endsSignIns ? [pendingEvent(now, 'UserSignedOut', row.tid, { AggregateId: userId, Reason: 'password' })] : []),
@@ -122,9 +124,10 @@ async function settle(scope: Scope, userId: string): Promise<void> {
   const { newPassword } = (await byUser(scope, userId))?.user ?? {};
   if (newPassword === undefined) return;
   await take(scope, userId, newPassword);
-  if (!newPassword.endsSignIns) return;
+  const { notBefore } = newPassword;
+  if (notBefore === undefined) return;
   const children = await scope.collections.persons.find({ byParent: [userId] });
-  for (const child of children.filter(hasUser)) await cutOff(scope, child, userId, newPassword.at);
+  for (const child of children.filter(hasUser)) await cutOff(scope, child, { userId, notBefore });
 }
 
 /** Moves the password that the document names to the user's id. A second call changes nothing. */
@@ -141,14 +144,15 @@ async function take({ collections: { credentials }, now }: Scope, userId: string
 async function cutOff(
   { collections: { persons }, now, withCutoff }: Scope,
   child: PersonWithUser,
-  parentUserId: string,
-  changedAt: Date,
+  parent: { readonly userId: string; readonly notBefore: Date },
 ): Promise<void> {
-  if ((child.user.notBefore?.getTime() ?? 0) >= changedAt.getTime()) return;
+  // The parent's cut-off lies behind the sign-ins of its child accounts, too.
+  if ((child.user.notBefore?.getTime() ?? 0) >= parent.notBefore.getTime()) return;
   await withCutoff({ oid: child.user.id }, (nextNotBefore) =>
     persons.update(child.id, (row) => {
-      if (!hasUser(row) || row.user.parentUserId !== parentUserId) return row;
-      const user = { ...row.user, notBefore: nextNotBefore(row.user) };
+      if (!hasUser(row) || row.user.parentUserId !== parent.userId) return row;
+      const notBefore = new Date(Math.max(nextNotBefore(row.user).getTime(), parent.notBefore.getTime()));
+      const user = { ...row.user, notBefore };
       return withEvents(
         { ...row, user, updatedAt: new Date(now()) },
         pendingEvent(now, 'UserSignedOut', row.tid, { AggregateId: user.id, Reason: 'password' }),

@@ -54,11 +54,10 @@ export interface SparedSession extends Shape<typeof sparedSession> {}
 const newPassword = Type.Object({
   /** Number that grows with each new password. */
   serial: Type.Integer(),
-  at: Type.Date(),
   /** The credential that was offered with the new password, until it belongs to the user. */
   credentialId: Type.String(),
-  /** Whether the change ends the sign-ins of linked accounts, as it ends the user's own. */
-  endsSignIns: Type.Boolean(),
+  /** The user's cut-off by the change, if the change ends the sign-ins of linked accounts too. */
+  notBefore: Type.Optional(Type.Date()),
 });
 /** The password that counts if several are set concurrently. */
 export interface NewPassword extends Shape<typeof newPassword> {}
