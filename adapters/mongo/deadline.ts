@@ -13,7 +13,9 @@ const DEADLOCK = 16_908_292;
 /** Returns whether the server undid the failed statement because of concurrent statements. The statement may succeed if it is sent again. */
 const isDeadlock = (error: unknown): boolean => (error as { code?: unknown } | undefined)?.code === DEADLOCK;
 
-/** Returns undefined after a deadlock. For bulk writes that cannot be repeated, because statements before the deadlock were executed. */
+/**
+ * Returns the result of a bulk write; undefined after a deadlock. A bulk write cannot be repeated, because statements before the deadlock were executed.
+ */
 export const unlessDeadlock = <T>(writing: Promise<T>): Promise<T | undefined> =>
   writing.catch((error: unknown) => {
     if (isDeadlock(error)) return undefined;
@@ -27,8 +29,9 @@ export interface Bounds {
 }
 
 /**
- * Ends a call within the deadline, independent of the time-outs of the host's client. Repeats a call that a deadlock undid. The driver's own `timeoutMS` then has no effect. The signal cancels a
- * command that waits to be sent. Otherwise the command could run long after the error was returned. `maxTimeMS` ends the command at the server.
+ * Ends a call within the deadline, independent of the time-outs of the host's client. Repeats a call that a deadlock undid. The driver's own `timeoutMS`
+ * then has no effect. The signal cancels a command that waits to be sent. Otherwise the command could run long after the error was returned. `maxTimeMS`
+ * ends the command at the server.
  * @throws Error after the deadline. A command that was sent may have been executed.
  */
 export function inTime<T>(call: (bounds: Bounds) => Promise<T>, milliseconds = DEADLINE_MS): Promise<T> {

@@ -146,7 +146,7 @@ async function cutOff(
   child: PersonWithUser,
   parent: { readonly userId: string; readonly notBefore: Date },
 ): Promise<void> {
-  // The parent's cut-off lies behind the sign-ins of its child accounts, too.
+  // The parent account's cut-off is later than the sign-ins of its child accounts, too.
   if ((child.user.notBefore?.getTime() ?? 0) >= parent.notBefore.getTime()) return;
   await withCutoff({ oid: child.user.id }, (nextNotBefore) =>
     persons.update(child.id, (row) => {

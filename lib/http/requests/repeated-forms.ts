@@ -4,7 +4,8 @@
  * The token of a form identifies the form. The form and its content identify a submission. Other content in the same form is therefore another submission.
  * The first submission takes a turn in the store that all nodes share. For a minute, a second submission in the same browser waits for the first
  * submission, or gets its answer. An attempt that failed with 5xx gives its turn back, so that a retry is evaluated. If the store is unavailable then, the
- * turn is given back as soon as the store answers again. The content is stored only as a keyed hash. The answer is stored encrypted. Only the browser and the sign-in of the first submission get the answer.
+ * turn is given back as soon as the store answers again. The content is stored only as a keyed hash. The answer is stored encrypted. Only the browser and
+ * the sign-in of the first submission get the answer.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';

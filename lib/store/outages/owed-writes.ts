@@ -6,14 +6,14 @@ const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [100, 5000];
 /** Maximum number of keys with a write. Further writes are dropped. */
 const MOST_KEYS = 1000;
 
-/** Writes that wait for a store, at most one for each key. No request waits for them. */
+/** Writes that wait for a store, at most one for each key. No request waits for these writes. */
 export class OwedWrites<Key, Write> {
   readonly #owed = new Map<Key, Write>();
   readonly #repay: (key: Key, write: Write) => Promise<boolean>;
   readonly #stop = new AbortController();
   #settling: Promise<void> | undefined;
 
-  /** @param repay sends a write and takes it, or takes it because it came too late. Returns false while the store is unavailable */
+  /** @param repay sends a write and removes it, or removes a write that came too late. Returns false while the store is unavailable */
   constructor(repay: (key: Key, write: Write) => Promise<boolean>) {
     this.#repay = repay;
   }
