@@ -12,7 +12,6 @@ import {
   Type,
 } from '../../lib/extension-door.js';
 import { describedFactor, factors } from './records.js';
-import { signOutOf } from './sign-out.js';
 import type { UserFactors } from './user-factors.js';
 
 const text = () => Type.String();
@@ -51,16 +50,12 @@ async function ownerIn({ directory, params: { tid, id } }: Request): Promise<Acc
   return account;
 }
 
-export const factorOperations = (
-  { records: { collection }, sessions }: ExtensionContext,
-  userFactors: UserFactors,
-): readonly Operation[] => {
-  const remove = async (request: Request, removal: (owner: Account) => Promise<void>): Promise<void> => {
+export const factorOperations = ({ records: { collection } }: ExtensionContext, userFactors: UserFactors): readonly Operation[] => {
+  const remove = async (request: Request, id?: string): Promise<void> => {
     const owner = await ownerIn(request);
     // Without a factor, a password is enough to sign in as the user.
     if (!(await request.directory.privileges.mayBecome(request.administrator, owner.person))) throw errors('factor_privileged');
-    await removal(owner);
-    await signOutOf({ sessions, directory: request.directory }, owner, request.by);
+    await userFactors.removeFor(owner, id, request.by);
   };
   return [
     defineOperation({
@@ -90,7 +85,7 @@ export const factorOperations = (
       scope: write,
       summary: 'Removes all factors of a user, and signs the user out everywhere',
       errors: ['factor_privileged'],
-      handle: (request) => remove(request, (owner) => userFactors.removeAll(owner, request.by)),
+      handle: (request) => remove(request),
     }),
     defineOperation({
       method: 'DELETE',
@@ -99,7 +94,7 @@ export const factorOperations = (
       summary: 'Removes a factor of a user, and signs the user out everywhere',
       errors: ['factor_privileged'],
       record: { collection: factors.name, param: 'factorId' },
-      handle: (request) => remove(request, (owner) => userFactors.remove(owner, request.params.factorId, request.by)),
+      handle: (request) => remove(request, request.params.factorId),
       // A malformed record that names no readable user may be the factor of any user.
       async removeUnreadable({ administrator, params: { tid, factorId } }) {
         if (!administrator.ofAllTenants) throw new IdpError('not_found');

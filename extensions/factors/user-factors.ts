@@ -56,7 +56,12 @@ export const NO_SESSION: SparedSession = { session: '' };
  */
 export interface FactorChange extends SparedSession {
   readonly oid: string;
-  readonly factorId: string;
+  /** The added factor, or the factors that are removed. */
+  readonly factorIds: readonly string[];
+  /** Name of the change, unique for the user. */
+  readonly cause: string;
+  /** Whether sign-ins to linked accounts, and requests that wait for the user, end too. */
+  readonly endsEverything?: true;
   /** Start of the change, in milliseconds since the epoch. */
   readonly at: number;
 }
@@ -64,10 +69,8 @@ export interface FactorChange extends SparedSession {
 const PATIENCE_MS = 60_000;
 /** Kind of the delivery of a first factor. */
 export const FIRST_FACTOR = 'factors.first';
-/** Kind of the delivery of a factor that its user removes. */
+/** Kind of the delivery of factors that the user or an administrator removes. */
 export const REMOVED_FACTOR = 'factors.removed';
-/** Returns the cause of the cut-off. The addition of the factor may have caused a cut-off too. */
-const removalOf = ({ factorId }: FactorChange): string => `removal of ${factorId}`;
 
 export class UserFactors {
   readonly recoveryCodes: RecoveryCodes;
@@ -162,7 +165,7 @@ export class UserFactors {
     for (const refused of (await this.load(owner)).refused)
       if (isFirst || refused.slot === row.slot) await this.#rows.remove(owner, refused, by);
     const first: FactorChange | undefined = isFirst
-      ? { ...NO_SESSION, ...present({ session }), oid: idOf(owner), factorId: row.id, at: service.now() }
+      ? { ...NO_SESSION, ...present({ session }), oid: idOf(owner), factorIds: [row.id], cause: row.id, at: service.now() }
       : undefined;
     const delivery = first && (await work.deliver(FIRST_FACTOR, { ...first }));
     await this.#rows.add(owner, { ...row, ...(isFirst && { first: idOf(owner) }), ...present({ addedIn }) }, vouchedBy, by);
@@ -175,39 +178,40 @@ export class UserFactors {
   async endAfterFirst(change: FactorChange, by?: Attribution): Promise<void> {
     const owner = await this.#context.directory.accounts.findByOid(change.oid);
     if (!owner) return;
-    if (!(await this.#rows.inTenantOf(owner).get(change.factorId))) {
+    if (!(await this.#rows.inTenantOf(owner).get(change.factorIds[0] ?? ''))) {
       if (this.#mayContinue(change) && !(await this.load(owner)).isEnrolled) throw new Error('the factor is being added');
       return;
     }
-    await this.#endOthers(owner, change, change.factorId, by);
+    await this.#end(owner, change, by);
   }
 
-  /** Completes a removal of {@link removeOwn} whose node ended. A second call changes nothing. */
+  /** Completes a removal whose node ended. A second call changes nothing. */
   async endAfterRemoval(change: FactorChange, by?: Attribution): Promise<void> {
     const { accounts, waysIn } = this.#context.directory;
     const owner = await accounts.findByOid(change.oid);
     if (!owner) return;
-    if (await this.#has(owner, change.factorId)) {
-      if (this.#mayContinue(change)) throw new Error('the factor is being removed');
-      return;
-    }
-    await waysIn.rowIsRemoved(owner, refOf(change.factorId));
-    await this.#endOthers(owner, change, removalOf(change), by);
+    const { all, refused, unreadable } = await this.load(owner);
+    const present = new Set([...all, ...refused].map(({ id }) => id).concat(unreadable));
+    const removed = change.factorIds.filter((id) => !present.has(id));
+    const isComplete = removed.length === change.factorIds.length;
+    if (!isComplete && this.#mayContinue(change)) throw new Error('the factors are being removed');
+    for (const id of removed) await waysIn.rowIsRemoved(owner, refOf(id));
+    if (isComplete || removed.length > 0) await this.#end(owner, change, by);
   }
 
   #mayContinue({ at }: FactorChange): boolean {
     return this.#context.service.now() - at < PATIENCE_MS;
   }
 
-  async #endOthers({ tenant }: Account, change: FactorChange, cause: string, by?: Attribution): Promise<void> {
-    const { oid, session, signedInAt } = change;
+  /** Ends the sign-ins that a change of the factors is to end. A second call changes nothing. */
+  async #end(owner: Account, change: FactorChange, by?: Attribution): Promise<void> {
+    const { directory, service, sessions } = this.#context;
+    // Without a session that continues, waiting requests end too, up to the second of the cut-off.
+    const second = (Math.floor(service.now() / 1000) + 1) * 1000;
+    const { session, cause, endsEverything, signedInAt = endsEverything && second } = change;
     const spared = { session, cause, ...(signedInAt !== undefined && { signedInAt: new Date(signedInAt) }) };
-    await this.#context.sessions.endOthers({ tid: tenant.id, userId: oid }, spared, by, 'factor');
-  }
-
-  async #has(owner: Account, id: string): Promise<boolean> {
-    const { all, refused, unreadable } = await this.load(owner);
-    return [...all, ...refused].some((row) => row.id === id) || unreadable.includes(id);
+    for (const { person, tenant } of endsEverything ? await directory.accounts.family(owner.person) : [owner])
+      await sessions.endOthers({ tid: tenant.id, userId: person.user.id }, spared, by, 'factor');
   }
 
   /** Uses a code of an authenticator app. Each code is valid once, also for concurrent attempts on several nodes. */
@@ -268,13 +272,8 @@ export class UserFactors {
   }
 
   /** Removes a factor, also a malformed one. Removes the recovery codes too if no other factor is left. @throws IdpError `not_found`. */
-  async remove(owner: Account, id: string, by?: Attribution): Promise<void> {
-    const { all, unreadable, refused } = await this.load(owner);
-    const row = [...all, ...refused].find((each) => each.id === id);
-    if (!row && !unreadable.includes(id)) throw new IdpError('not_found');
-    const isLast = all.every((each) => each === row || each.kind === 'recovery') && unreadable.every((each) => each === id);
-    for (const removed of [row ?? { id }, ...(isLast ? all.filter((each) => each !== row) : [])])
-      await this.#rows.remove(owner, removed, by);
+  async #remove(owner: Account, id: string, by?: Attribution): Promise<void> {
+    for (const removed of rowsOf(await this.load(owner), id)) await this.#rows.remove(owner, removed, by);
   }
 
   /** Returns the passkeys that sign in to the account by themselves, as ways to sign in. */
@@ -290,18 +289,47 @@ export class UserFactors {
    */
   async removeOwn(owner: Account, id: string, spared: SparedSession, by: Attribution): Promise<boolean> {
     const { directory, work, service } = this.#context;
-    const change: FactorChange = { ...spared, oid: idOf(owner), factorId: id, at: service.now() };
+    // The addition of the factor may have caused a cut-off too.
+    const change: FactorChange = { ...spared, oid: idOf(owner), factorIds: [id], cause: `removal of ${id}`, at: service.now() };
     const delivery = await work.deliver(REMOVED_FACTOR, { ...change });
-    const isRemoved = await directory.waysIn.removeRow(owner, refOf(id), () => this.remove(owner, id, by));
-    if (isRemoved) await this.#endOthers(owner, change, removalOf(change), by);
+    const isRemoved = await directory.waysIn.removeRow(owner, refOf(id), () => this.#remove(owner, id, by));
+    if (isRemoved) await this.#end(owner, change, by);
     // A delivery that stays changes nothing.
     await delivery.withdraw().catch(() => undefined);
     return isRemoved;
   }
 
-  /** Removes all factors of a user. */
-  async removeAll(owner: Account, by?: Attribution): Promise<void> {
-    const { all, unreadable, refused } = await this.load(owner);
-    for (const removed of [...all, ...refused, ...unreadable.map((id) => ({ id }))]) await this.#rows.remove(owner, removed, by);
+  /**
+   * Removes a factor as an administrator does, or all factors of a user. Ends every sign-in by the credential of the user, including the sign-ins of linked
+   * users: the service cannot tell which sign-ins rest on the factor, because a sign-in with the factor may be in progress. A delivery ends the sign-ins if
+   * this node ends too early.
+   * @throws IdpError `not_found`.
+   */
+  async removeFor(owner: Account, id: string | undefined, by: Attribution): Promise<void> {
+    const { work, service } = this.#context;
+    const rows = rowsOf(await this.load(owner), id);
+    const factorIds = id === undefined ? rows.filter(({ kind }) => kind !== 'recovery').map((row) => row.id) : [id];
+    const of = { oid: idOf(owner), factorIds, cause: `removal ${randomUUID()}`, endsEverything: true } as const;
+    const change: FactorChange = { ...NO_SESSION, ...of, at: service.now() };
+    const delivery = await work.deliver(REMOVED_FACTOR, { ...change });
+    for (const row of rows) await this.#rows.remove(owner, row, by);
+    await this.#end(owner, change, by);
+    // A delivery that stays changes nothing.
+    await delivery.withdraw().catch(() => undefined);
   }
+}
+
+/**
+ * Returns the rows to remove with a factor, or with all factors. Recovery codes come last, and are removed with the last factor.
+ * @throws IdpError `not_found`.
+ */
+function rowsOf({ all, refused, unreadable }: FactorSet, id: string | undefined): readonly (Pick<FactorRow, 'id'> & Partial<FactorRow>)[] {
+  const rows = [...all, ...refused, ...unreadable.map((each) => ({ id: each }))];
+  const codes = all.filter(({ kind }) => kind === 'recovery');
+  const factors = rows.filter((row) => !codes.some((each) => each.id === row.id));
+  if (id === undefined) return [...factors, ...codes];
+  const row = rows.find((each) => each.id === id);
+  if (!row) throw new IdpError('not_found');
+  const isLast = all.every((each) => each === row || each.kind === 'recovery') && unreadable.every((each) => each === id);
+  return [row, ...(isLast ? all.filter((each) => each !== row) : [])];
 }

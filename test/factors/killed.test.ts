@@ -1,7 +1,8 @@
 /** Threat H3: a node is killed with `kill -9` after it stored a first factor, or removed a factor, before it ended the other sign-ins of the user. */
 import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
-import { Agent, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/client/agent.js';
+import { adminClient, administer, adminToken } from '../support/administration/admin.js';
+import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, signIn } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
 import { refresh } from '../support/client/steps.js';
 import { freePort } from '../support/service/free-port.js';
@@ -11,6 +12,8 @@ import { type ImpersonationNode, optionsOfNodes, startImpersonationNode } from '
 import { pkce } from '../support/sign-in/passwords.js';
 import { withDurable } from '../support/stores/durable.js';
 import { until } from '../support/time/until.js';
+
+const helpDesk = adminClient('help-desk', ['Acme'], ['idp.factors:read', 'idp.factors:write']);
 
 withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
   const place = durable.place();
@@ -23,7 +26,8 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
     issuer = `http://127.0.0.1:${port}`;
   });
   beforeEach(async () => {
-    other = await createIdentityProvider({ ...optionsOfNodes({ port, permission }), ...durable.at(place), seed: operatorSeed });
+    const seed = { ...operatorSeed, clients: [...operatorSeed.clients, helpDesk] };
+    other = await createIdentityProvider({ ...optionsOfNodes({ port, permission }), ...durable.at(place), seed });
     node = await startImpersonationNode({ place, port, permission });
   });
   afterEach(async () => {
@@ -47,6 +51,27 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
     expect((await refresh(issuer, theirs)).status).toBe(400);
     expect(membersOf(await here.get(url))).toHaveProperty('code');
     expect((await refresh(issuer, own)).status).toBe(200);
+  });
+
+  test.each(['one factor', 'all factors'])('another node ends every sign-in after an administrator removed %s', async (removed) => {
+    const user = { userName: 'carol@acme.test', password: 'carol' };
+    const url = authorizeUrl(issuer, { prompt: 'none', code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
+    const agent = new Agent();
+    const { tokens } = await obtainTokens(issuer, { agent, scope: 'openid offline_access', ...user });
+    const page = await agent.follow(await agent.get(`${issuer}/idp/factors/app`));
+    await agent.submit(page, { code: codeOf(copied(page)[0] ?? '') });
+    expect(membersOf(await agent.get(url))).toHaveProperty('code');
+    const api = administer(issuer, await adminToken(issuer, helpDesk.id, helpDesk.allowedScopes.join(' ')));
+    const [account] = await other.directory.accounts.candidates(user.userName);
+    const factors = `/tenants/${account?.tenant.id}/users/${account?.person.user.id}/factors`;
+    const [app] = (await api(factors)).json.items.filter(({ kind }: Json) => kind === 'totp');
+    await node?.arm(1, 'factors.enrolled removed');
+    await expect(api.remove(removed === 'one factor' ? `${factors}/${app.id}` : factors)).rejects.toThrow();
+    await node?.kill();
+
+    await other.listen(port, '127.0.0.1');
+    await until(async () => membersOf(await agent.get(url)).error === 'login_required');
+    expect((await refresh(issuer, tokens.refresh_token)).status).toBe(400);
   });
 
   test('another node ends the other sign-ins after a factor was removed, and the name of the removed way', async () => {
