@@ -60,17 +60,18 @@ describeInBrowser('the call centre of the demo in Chromium', () => {
       await agent.goto(`${rp}/call-centre`);
       await isAccessible(agent);
       await agent.getByRole('button', { name: 'Ask Alice at Acme' }).click();
-      const code = await agent.locator('[data-code]').textContent();
+      const number = await agent.locator('[data-number]').textContent();
+      expect(number).toMatch(/^\d{3} \d{3}$/);
       const push = caller.locator('#phone-Alice').getByRole('link', { name: 'Call centre asks you to sign in' });
       await push.waitFor();
       await caller
         .locator('#phone-Alice')
-        .getByText(code ?? '')
+        .getByText(number ?? '')
         .waitFor();
       await push.click();
       await signIn(caller, 'alice@acme.test', 'alice');
       await caller.getByRole('heading', { name: 'Call centre asks you to sign in' }).waitFor();
-      expect(await caller.locator('.quote.code blockquote').innerText()).toBe(code);
+      expect(await caller.locator('.quote.code blockquote').innerText()).toBe(number);
       const left = caller.locator('[data-seconds]');
       const before = await left.innerText();
       await until(async () => (await left.innerText()) !== before);

@@ -18,9 +18,8 @@ const callers = [
   { userName: 'bob@globex.test', name: 'Bob', tenant: globex },
 ];
 
-/** Letters that sound different on the telephone. */
-const letters = 'ACEHJKLMRTWXY34679';
-const newCode = (): string => Array.from({ length: 4 }, () => letters[randomInt(letters.length)]).join('');
+/** Returns a number in two groups of three digits, which is easy to read aloud in every language. */
+const newNumber = (): string => `${randomInt(100, 1000)} ${randomInt(100, 1000)}`;
 
 export function createCallCentre(issuer: string, phones: Phones): Router {
   const configuration = connect(issuer, 'call-centre', 'call-centre-secret');
@@ -45,15 +44,15 @@ export function createCallCentre(issuer: string, phones: Phones): Router {
       const { userName } = ctx.request.body as { readonly userName?: string };
       const caller = callers.find((one) => one.userName === userName);
       if (!caller) return ctx.throw(400);
-      const code = newCode();
+      const number = newNumber();
       const asked = await oidc.initiateBackchannelAuthentication(await configuration(), {
         scope: callCentreScopes.join(' '),
         login_hint: caller.userName,
         acr_values: `tenant:${caller.tenant.id}`,
-        binding_message: code,
+        binding_message: number,
       });
       const id = String(randomInt(2 ** 47));
-      const call: Call = { id, caller, code, state: 'waiting' };
+      const call: Call = { id, caller, number, state: 'waiting' };
       calls.set(id, call);
       void follow(call, asked);
       ctx.status = 303;

@@ -14,8 +14,8 @@ export interface Caller {
 export interface Call {
   readonly id: string;
   readonly caller: Caller;
-  /** Code that the agent reads out, and that the customer's phone shows. */
-  readonly code: string;
+  /** Number that the agent reads out, and that the customer's phone shows. */
+  readonly number: string;
   state: 'waiting' | 'approved' | 'denied' | 'expired';
   tokens?: TokenEndpointResponse;
   claims?: IDToken;
@@ -45,12 +45,12 @@ export const callPage = (call: Call): string =>
     body: html`${outcome(call)}${follow}`,
   });
 
-function outcome({ caller: { name }, code, state, claims, tokens }: Call): Html {
+function outcome({ caller: { name }, number, state, claims, tokens }: Call): Html {
   switch (state) {
     case 'waiting':
       return html`
 <section class="panel" aria-labelledby="call" data-awaits="approval">
-<div class="panel-head"><div><h1 id="call">Waiting for ${name}</h1><p role="status">Say: “Your phone shows <b data-code>${code}</b>. Does it?”</p></div></div>
+<div class="panel-head"><div><h1 id="call">Waiting for ${name}</h1><p role="status">Say: “Your phone shows the number <b data-number>${number}</b>. Does it?”</p></div></div>
 <p class="about"><a href="">Look again</a></p>
 </section>`;
     case 'approved':
