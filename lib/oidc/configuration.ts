@@ -33,7 +33,7 @@ import type { OidcParts } from './context.js';
 import { restartedParameter } from './interactions/restart.js';
 import type { SigningKeys } from './keys/keys.js';
 import { cookieName, createCookieKeys, pathCookieName } from './sessions/cookies.js';
-import { createGrantLoader } from './sessions/grants.js';
+import { createGrants } from './sessions/grants.js';
 import type { createLogout } from './sessions/logout.js';
 import { commitRequest, sessionTtl } from './sessions/sessions.js';
 import { createIntrospectionPolicy, type DescribeToken } from './tokens/introspection.js';
@@ -78,7 +78,8 @@ export function createConfiguration(parts: OidcParts, keys: SigningKeys, used: C
     requireSalt(parts, client);
     return metadataOf(client);
   });
-  const policy = createPromptPolicy(parts, accounts);
+  const grants = createGrants(parts, accounts, scopes);
+  const policy = createPromptPolicy(parts, accounts, grants);
   const prompts = [...policy].flatMap(({ name, requestable }) => (requestable ? name : []));
 
   const configuration: Configuration = {
@@ -128,7 +129,7 @@ export function createConfiguration(parts: OidcParts, keys: SigningKeys, used: C
     },
     issueRefreshToken: (_ctx, client, source) => getsRefreshToken(client, [...source.scopes]),
     jwks: { keys: keys.all.map(({ external }) => external) },
-    loadExistingGrant: createGrantLoader(parts, accounts, scopes),
+    loadExistingGrant: grants.load,
     pairwiseIdentifier: async (ctx: KoaContextWithOIDC | undefined, oid, client) => {
       const sub = await subjectForClient(accounts, ctx, oid, client.clientId);
       return identifierOf(parts, client, sub);

@@ -3,12 +3,13 @@ import { createHash } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { recordedEvents } from '../support/administration/recorded-events.js';
-import { Agent, type Answer, formOf, obtainTokens, titleOf } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn, titleOf } from '../support/client/agent.js';
 import { isActive, redeem } from '../support/client/steps.js';
 import { redirectUri, testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { allow, allowedTokens, silentError } from '../support/sign-in/consents.js';
 import { cutSubject } from '../support/sign-in/cut-offs.js';
+import { codeOf, enrol, submit } from '../support/sign-in/factors.js';
 import { actAs } from '../support/sign-in/impersonation.js';
 import { impersonationIn } from '../support/sign-in/impersonation-session.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
@@ -250,6 +251,24 @@ test('“Sign out there” ends a client without a consent, and says that it can
   expect([done.url, idsOf(done).includes('web')]).toEqual([noticed('signed-out'), false]);
   expect(await isActive(service.issuer, tokens.refresh_token)).toBe(false);
   expect(await silentError(service.issuer, agent, 'web')).toBeUndefined();
+});
+
+test('an application is there when the sign-in to it is complete, and not after the password of a user who has a second factor', async () => {
+  const userName = 'factor@acme.test';
+  const { user } = await service.idp.tenant(tid).persons.create({ givenName: 'F', user: { userName, status: 'active' } });
+  const of = { tid, userId: user?.id ?? '' };
+  await service.idp.directory.credentials.seedPassword(of.userId, 'mine');
+  const begin = (more: object) =>
+    authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...more });
+  const owner = new Agent();
+  const { secret } = await enrol(owner, begin({ acr_values: 'mfa' }), userName, 'mine');
+  const other = new Agent();
+  const challenge = await signIn(other, begin({ client_id: 'spa', scope: 'openid offline_access' }), userName, 'mine');
+  expect(titleOf(challenge)).toBe('Confirm that it is you');
+  expect(idsOf(await list(owner))).toEqual(['web']);
+  expect((await service.idp.sessions.clients(of)).map(({ clientId }) => clientId)).toEqual(['web']);
+  expect((await submit(other, challenge, { code: codeOf(secret, 1) })).location).toContain('code=');
+  expect((await service.idp.sessions.clients(of)).map(({ clientId }) => clientId).sort()).toEqual(['spa', 'web']);
 });
 
 test('a child account sees its own applications, and not those of its parent account', async () => {

@@ -11,6 +11,7 @@ import { clientOf } from '../clients/clients.js';
 import { createResumedCheck, isOfProfile } from '../clients/fapi.js';
 import { checkPlainAllowed, checkResumed } from '../clients/pkce.js';
 import type { OidcParts } from '../context.js';
+import type { Grants } from '../sessions/grants.js';
 import { idTokenHint } from '../upstream/id-token.js';
 import { SIGN_IN_ENDED } from '../upstream/interaction.js';
 import { refuseLevel } from './checks.js';
@@ -26,7 +27,7 @@ interface Judge {
 }
 
 /** Creates the rules that decide which page a user has to answer before a response can be sent. */
-export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
+export function createPromptPolicy(parts: OidcParts, accounts: Accounts, grants: Pick<Grants, 'make'>) {
   const judge: Judge = { parts, accounts };
   // Once for each request, because the look-up logs accounts that cannot be chosen.
   const choices = perRequest((ctx: KoaContextWithOIDC) => fitting(judge, ctx));
@@ -48,6 +49,7 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   policy.add(createPrompt(parts), 0);
   // Requirements come after the account is settled, and before anything is granted.
   for (const requirement of parts.offers.requirements()) policy.add(requirementPrompt(requirement, accounts), policy.length - 1);
+  policy.add(grantPrompt(grants), policy.length - 1);
   // The client's record decides about consent, also for native clients.
   policy.get('consent')?.checks.remove('native_client_prompt');
   if (!parts.options.configure) removeIdleChecks(policy, parts.options.features);
@@ -122,6 +124,16 @@ const accountPrompt = (judge: Judge, choices: (ctx: KoaContextWithOIDC) => Promi
       'login_required',
       (ctx) => unless(isHinted(judge.parts, ctx), () => hasChoice(ctx)),
     ),
+  );
+
+/** Creates the prompt that shows no page. It makes the grant before the consent is judged, which is a matter of the scopes in the grant. */
+const grantPrompt = ({ make }: Pick<Grants, 'make'>) =>
+  new Prompt(
+    { name: 'grant', requestable: false },
+    new Check('grant', 'The request is granted nothing.', async (ctx) => {
+      await make(ctx);
+      return false;
+    }),
   );
 
 /** Creates the prompt for the creation of an account, if the tenant allows registration. */

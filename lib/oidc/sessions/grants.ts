@@ -13,6 +13,7 @@ import { resourceScopesOf } from '../accounts/resource-indicators.js';
 import type { Scopes } from '../accounts/scopes.js';
 import { createSalt } from '../artifacts/ids.js';
 import type { OidcParts } from '../context.js';
+import { takeGrant } from '../upstream/authorization.js';
 
 /** A request for a grant, and what the session has for it. */
 interface Wanted {
@@ -33,18 +34,41 @@ interface Wanted {
   readonly isWithdrawn: boolean;
 }
 
-/**
- * Returns the grant of this browser's sign-in for the client. The statements of a grant about the sign-in, and its scopes, never change. Another sign-in,
- * or a scope that the grant does not have, makes another grant.
- */
-export const createGrantLoader =
-  (parts: OidcParts, accounts: Accounts, scopesOf: Scopes) =>
-  async (ctx: KoaContextWithOIDC): Promise<Grant | undefined> => {
-    const wanted = await wantedOf(parts, scopesOf, ctx);
-    return wanted?.covering ?? (wanted && makeGrant(parts, accounts, ctx, wanted));
-  };
+/** Grants of the sign-ins of browsers. */
+export interface Grants {
+  /** Returns the session's grant for the client, if it has all that the request asks for. */
+  load(ctx: KoaContextWithOIDC): Promise<Grant | undefined>;
+  /**
+   * Makes the grant that {@link load} did not find. The user must have met every requirement of the sign-in before, so that no client appears to have access
+   * after half a sign-in.
+   */
+  make(ctx: KoaContextWithOIDC): Promise<void>;
+}
 
-/** Creates the look-up of the grant that {@link createGrantLoader} would return, if there is one already. Makes no grant. */
+/**
+ * Creates the grants. The statements of a grant about the sign-in, and its scopes, never change. Another sign-in, or a scope that the grant does not have, makes
+ * another grant.
+ */
+export function createGrants(parts: OidcParts, accounts: Accounts, scopesOf: Scopes): Grants {
+  /** Grants that requests wait for. */
+  const missing = new WeakMap<KoaContextWithOIDC, Wanted>();
+  return {
+    async load(ctx) {
+      const wanted = await wantedOf(parts, scopesOf, ctx);
+      if (wanted && !wanted.covering) missing.set(ctx, wanted);
+      return wanted?.covering;
+    },
+    async make(ctx) {
+      const wanted = missing.get(ctx);
+      if (!wanted) return;
+      missing.delete(ctx);
+      const grant = await makeGrant(parts, accounts, ctx, wanted);
+      if (grant) takeGrant(ctx, grant);
+    },
+  };
+}
+
+/** Creates the look-up of the grant that {@link Grants.load} returns, if there is one already. Makes no grant. */
 export const createGrantFinder =
   (parts: OidcParts, scopesOf: Scopes) =>
   async (ctx: KoaContextWithOIDC): Promise<Grant | undefined> =>
