@@ -87,8 +87,8 @@ describe('the list', () => {
     expect(idsOf(page)).toEqual([TASKS, 'web'].sort());
     expect(page.body).toContain('Tasks &amp; &lt;b&gt;');
     expect(page.body).not.toContain('<b>“more”');
-    expect(page.body).toMatch(/You allowed access on \w+ \d+, \d{4}\./);
-    expect(page.body).toMatch(/You signed in on \w+ \d+, \d{4}\./);
+    expect(page.body).toMatch(/You allowed access on \d+ \w+ \d{4}\./);
+    expect(page.body).toMatch(/You signed in on \d+ \w+ \d{4}\./);
   });
 
   test('says of a client that is disabled, or was removed, that it is', async () => {
