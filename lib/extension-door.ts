@@ -212,7 +212,6 @@ export { type AddressPart, shownAddress } from './text/ip-address.js';
 export { referenceToken } from './text/json-pointer.js';
 export { cleanCode, cleanText, isBlank, type TextKind, type TextProblem, textProblem } from './text/kinds.js';
 export { ownMember } from './text/own-member.js';
-export { ownPagesName } from './text/own-pages-name.js';
 export { accountName, fullName, greetedName, isName, type NamedPerson, type PersonNames, shownName } from './text/person-name.js';
 export { line } from './text/schemas.js';
 export { epochSeconds } from './times/epoch-seconds.js';

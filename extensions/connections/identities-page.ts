@@ -16,7 +16,6 @@ import {
   type InternalClients,
   identityWay,
   type OwnPage,
-  ownPagesName,
   RECENT_SIGN_IN_SECONDS,
   redirectByGet,
   type Text,
@@ -37,7 +36,7 @@ export const CONNECT = 'connections:connect';
 /** Creates the internal clients of the page: the client that the user signs in to, and {@link CONNECT}. */
 export function createIdentityClients(context: ExtensionContext): InternalClients {
   const { clients } = pageOf(context);
-  const connect = { name: ownPagesName(context.service.issuer), returnTo: `${identitiesPath(context.service)}/return`, isPage: true };
+  const connect = { returnTo: `${identitiesPath(context.service)}/return`, isPage: true };
   return { find: (id) => (id === CONNECT ? connect : clients.find(id)) };
 }
 

@@ -6,7 +6,6 @@ import {
   type ExtensionContext,
   longFieldOf,
   type OwnPageState,
-  ownPagesName,
   pageHeaders,
   present,
   type Tenant,
@@ -89,7 +88,7 @@ function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): Page
   const { client, tenant, reference, signInPath, additions: added = [] } = surroundings;
   const { client_uri: uri, policy_uri: policyUri, tos_uri: termsUri } = (client?.metadata ?? {}) as Record<string, string | undefined>;
   const locale = localeOf(ctx, host, surroundings);
-  const isForAccount = client?.name === ownPagesName(host.service.issuer);
+  const isForAccount = client !== undefined && host.pages.isOwnPage(client);
   const additions = additionsIn(added, host.pages.texts(locale));
   return {
     locale,

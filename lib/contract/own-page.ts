@@ -1,7 +1,6 @@
 /** Pages on which signed-in users see and change data of their accounts. All pages follow the same rules about the sign-in that they need. */
 import type { Context } from 'koa';
 import type { Person } from '../store/records/records.js';
-import { ownPagesName } from '../text/own-pages-name.js';
 import type { ExtensionContext } from './extension-context.js';
 import type { Text } from './pages/view.js';
 import type { BrowserSignIn } from './sign-in/logout-participant.js';
@@ -97,7 +96,7 @@ export function createOwnPage(
   path: string,
   needs: OwnPageNeeds = 'signIn',
 ): OwnPage {
-  const application = { name: ownPagesName(service.issuer), returnTo: `${path}/return`, isPage: true };
+  const application = { returnTo: `${path}/return`, isPage: true };
   const isProven = async (here: BrowserSignIn): Promise<boolean> => needs !== 'credentialChange' || signIns.mayChange(here);
   /** Returns the request for a missing proof: a new sign-in if the credential no longer signs in to the account, else a second factor. */
   const proofAskedOf = async (here: BrowserSignIn): Promise<Pick<SignInAsk, 'acrValues' | 'prompt'>> => {

@@ -73,6 +73,7 @@ export interface Protocol {
   client(id: string): Promise<Client | undefined>;
   /** Returns the record as {@link client} does, except for a page of the service. */
   application(id: string): Promise<Client | undefined>;
+  isOwnPage(client: Client): boolean;
   /** Paths of the endpoints by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** Returns the discovery document or the key set by its path, if it can be sent without waiting. */
@@ -137,6 +138,10 @@ export function createProtocol(dependencies: ProtocolDependencies): Protocol {
     async application(id) {
       const record = clientOf(await findClient(id));
       return parts.internalClients.applicationOf(record)?.isPage ? undefined : record;
+    },
+    isOwnPage(client) {
+      const { isPage, name } = parts.internalClients.applicationOf(client) ?? {};
+      return isPage === true && name === undefined;
     },
     document: (path) => instances.current().documents.peek(path),
     withoutContext: plainDoor ? createWithoutContext(plainDoor, routes) : () => undefined,

@@ -150,6 +150,7 @@ function pagesOf({ protocol, directory, claims, extensions, showPage, brandingOf
     },
     brandingOf,
     application: (id) => protocol.application(id),
+    isOwnPage: (client) => protocol.isOwnPage(client),
     texts: (locale) => texts[locale] ?? {},
     scopeDescriptions: () => describeScopes(directory, claims),
     additions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),

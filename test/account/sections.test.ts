@@ -5,10 +5,11 @@
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { locales } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
-import { Agent, type Answer, signIn, titleOf } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, signIn, titleOf } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { enrol } from '../support/sign-in/factors.js';
 import { impersonatingAt } from '../support/sign-in/impersonating.js';
+import { pkce } from '../support/sign-in/passwords.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 import {
   formsOf,
@@ -174,6 +175,16 @@ test('each section asks for a sign-in to “your account”, and names no host',
     expect([section.name, isSignIn(page), titleOf(page)]).toEqual([section.name, true, 'Sign in to your account']);
     expect([section.name, wordsOf(page).includes(new URL(service.issuer).host)]).toEqual([section.name, false]);
   }
+});
+
+test('an application that has the name of the host is named, as every other application', async () => {
+  const { clients } = service.idp.directory;
+  const name = new URL(service.issuer).host;
+  const before = (await clients.get('web'))?.name ?? '';
+  await clients.update('web', { name });
+  const agent = new Agent();
+  expect(titleOf(await agent.follow(await agent.get(authorizeUrl(service.issuer, pkce))))).toBe(`Sign in to ${name}`);
+  await clients.update('web', { name: before });
 });
 
 describe.each(sections)('the section $name', (section) => {

@@ -11,7 +11,6 @@ import {
   hashingQueuesOf,
   IdpError,
   type InternalClients,
-  ownPagesName,
   passwordField,
   type RegistrationInput,
   recordsOfBrowsers,
@@ -35,8 +34,8 @@ import { createRegistrationLinks } from './sending.js';
 const APPLICATION = 'sign-in:registration';
 
 /** Returns the internal application for which the browser signs in with the new account. */
-export function registrationClient({ service: { own, issuer } }: ExtensionContext): InternalClients {
-  const application = { name: ownPagesName(issuer), returnTo: `${own}/register/return`, isPage: true };
+export function registrationClient({ service: { own } }: ExtensionContext): InternalClients {
+  const application = { returnTo: `${own}/register/return`, isPage: true };
   return { find: (id) => (id === APPLICATION ? application : undefined) };
 }
 

@@ -24,6 +24,8 @@ export interface ExtensionPages {
    * disabled client, and for a page of the service itself.
    */
   application(id: string): Promise<Client | undefined>;
+  /** Returns whether the client of a sign-in is a page of the service itself, which has no name of its own. */
+  isOwnPage(client: Client): boolean;
   /** Returns the texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** Returns scopes with the texts of the claim set or API resource that declares them. */

@@ -8,7 +8,8 @@ import type { BrowserSignIn } from './logout-participant.js';
 
 /** An internal client: an application that the extension answers itself. In a sign-in, an internal client is a client with a name and a look. */
 export interface InternalClient {
-  readonly name: string;
+  /** @default the host of the issuer. Pages say “your account” for a page of the service without a name */
+  readonly name?: string;
   /** Path below the issuer that the browser returns to: a route of the extension. */
   readonly returnTo: string;
   /** Ids of tenants whose users may sign in. @default all tenants */

@@ -5,7 +5,6 @@ import type { InternalClient, InternalClients as OfExtension } from '../../contr
 import { clientDefaults } from '../../directory/index.js';
 import { createBounded } from '../../store/caches/bounded.js';
 import type { Client } from '../../store/records/records.js';
-import { ownPagesName } from '../../text/own-pages-name.js';
 import type { InternalClients } from '../context.js';
 
 /** A secret that nobody knows, so that nobody can authenticate, or push a request, as an internal client. */
@@ -36,14 +35,14 @@ export function createInternalClients(issuer: string, finders: () => ReadonlyMap
     },
     isInternal: (record) => record !== undefined && known.has(record),
     applicationOf: (record) => record && known.get(record),
-    service: recordFor(issuer, issuer, { name: ownPagesName(issuer), returnTo: '' }),
+    service: recordFor(issuer, issuer, { returnTo: '' }),
   };
 }
 
 const recordFor = (
   issuer: string,
   id: string,
-  { name, returnTo, allowedTenants, styles, impersonation = 'refuse' }: InternalClient,
+  { name = new URL(issuer).host, returnTo, allowedTenants, styles, impersonation = 'refuse' }: InternalClient,
 ): Client => ({
   ...clientDefaults,
   id,
