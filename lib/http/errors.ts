@@ -35,6 +35,8 @@ export function createErrorHandler({ showPage, logger, isPage, styleAt }: ErrorH
       logFailure(logger, ctx, error, status, () => ({ status, error: code, client: caller?.id, ...causeOf(error) }));
       ctx.status = status;
       ctx.remove('Location');
+      // Caches store 404, 405 and 414 unless the answer forbids it. @see RFC 9110 §15.1
+      ctx.set('Cache-Control', 'no-store');
       // The request may have got a challenge before it failed. @see RFC 9110 §11.6.1
       if (status !== 401 && !isOfBearer(ctx, error)) ctx.remove('WWW-Authenticate');
       if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));

@@ -98,6 +98,13 @@ describe('an error at a route', () => {
     expect([answer.status, await answer.json()]).toEqual([status, { error: 'invalid_request', error_description: description }]);
   });
 
+  test.each(['application/json', 'text/html'])('RFC 9111 §3: is stored by no cache, as %s', async (accept) => {
+    for (const path of ['/shop/shop_unknown', '/shop/http', '/shop/library', '/shop/shop_away']) {
+      const { status, headers } = await fetch(service.issuer + path, { headers: { accept } });
+      expect([path, status >= 400, headers.get('cache-control')]).toEqual([path, true, 'no-store']);
+    }
+  });
+
   test('of the extension with status 503 is logged: nobody told of it before', async () => {
     expect(await get('/shop/shop_away')).toEqual([503, away]);
     expect(service.logged).toEqual([[expect.objectContaining({ err: expect.objectContaining({ code: 'shop_away' }) }), 'request failed']]);
