@@ -126,7 +126,9 @@ const accountPrompt = (judge: Judge, choices: (ctx: KoaContextWithOIDC) => Promi
     ),
   );
 
-/** Creates the prompt that shows no page. It makes the grant before the consent is judged, which is a matter of the scopes in the grant. */
+/**
+ * Creates the prompt that shows no page. The prompt makes the grant before the consent is judged, because the consent depends on the scopes in the grant.
+ */
 const grantPrompt = ({ make }: Pick<Grants, 'make'>) =>
   new Prompt(
     { name: 'grant', requestable: false },
