@@ -139,7 +139,10 @@ function problemsOfMembers(typed: Values, person: Person, languages: readonly st
 const typedAttributes = (typed: Values, person: Person, fields: readonly Field[]) =>
   fields.flatMap((field) => {
     const text = typed[nameOf(field)] ?? '';
-    return typeof field === 'string' || text === textOf(field, person) ? [] : [{ field, ...typedValue(field, text) }];
+    if (typeof field === 'string' || text === textOf(field, person)) return [];
+    const read = typedValue(field, text);
+    // A number has several texts, such as `1.5` and `1,50`.
+    return 'value' in read && read.value === person.attributes[field.name] ? [] : [{ field, ...read }];
   });
 
 /** Returns the problems of the fields that the user changed. */
@@ -207,6 +210,8 @@ class ProfilePage {
     router.postForm<Visit>(this.#path, {
       open: (ctx) => this.#visit(ctx),
       subject: subjectOf,
+      // Another form may have changed the values back since the same form was sent.
+      isEvaluatedAgain: () => true,
       // The values may come from a page of another site, so they are not shown.
       again: (ctx, visit) => this.#show(ctx, visit, { typed: {}, status: 403, problem: 'account.foreign' }),
       take: (ctx, visit) => this.#take(ctx, visit),
@@ -239,9 +244,14 @@ class ProfilePage {
     const typed = typedOf(ctx, fields, this.#maximums);
     const seen = formField(ctx, 'seen', MOST_SEEN);
     const words: Words = (field, text) => this.#words(field, text);
-    if (seen !== seenOf(person, fields)) return this.#show(ctx, visit, overtaken(typed, valuesIn(seen, fields), visit, words));
     const problems = problemsIn(typed, visit, this.#languagesOf(person));
-    if (Object.keys(problems).length > 0) return this.#show(ctx, visit, { typed, problems, status: 400 });
+    const hasProblem = Object.keys(problems).length > 0;
+    if (seen !== seenOf(person, fields)) {
+      // The first of two equal submissions has saved the values.
+      if (!hasProblem && Object.keys(changesOf(typed, visit)).length === 0) return this.#saved(ctx, here, person);
+      return this.#show(ctx, visit, overtaken(typed, valuesIn(seen, fields), visit, words));
+    }
+    if (hasProblem) return this.#show(ctx, visit, { typed, problems, status: 400 });
     const { directory, http } = this.#context;
     const { persons } = directory.as(attributionOf(here, http.requestId(ctx))).forTenant(here.account.tenant.id);
     try {

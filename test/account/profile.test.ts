@@ -105,6 +105,19 @@ describe('the form', () => {
     expect((await agent.submit(await open(agent), { givenName: 'Later' })).status).toBe(200);
   });
 
+  test('B23: is evaluated each time that it is sent: a second press changes nothing, and after a change back the form changes it again', async () => {
+    const agent = new Agent();
+    const page = await open(agent);
+    const renamed = { givenName: 'Renamed' };
+    const presses = await Promise.all([agent.submit(page, renamed), agent.submit(page, renamed)]);
+    for (const pressed of [...presses, await agent.submit(page, renamed)])
+      expect([pressed.status, titleOf(pressed)]).toEqual([200, 'Your profile is saved']);
+    await agent.submit(await open(agent), { givenName: 'Given' });
+    expect(titleOf(await agent.submit(page, renamed))).toBe('Your profile is saved');
+    expect((await personNow()).givenName).toBe('Renamed');
+    await until(() => eventsOf(me.oid).length === 3);
+  });
+
   test('that changes nothing writes nothing', async () => {
     const agent = new Agent();
     const before = await personNow();
