@@ -77,6 +77,8 @@ export function typedValue({ type, choices }: OwnAttribute, text: string): { rea
     const values = { thousands: text.replace(/[.,]/, ''), decimals: `${text}0` };
     return { problem: { key: 'account.profile.ambiguousNumber', values } };
   }
+  // With more digits, another number would be saved.
+  if (text.replace(/\D/g, '').replace(/^0+/, '').length > 15) return { problem: 'account.profile.tooManyDigits' };
   return { value: Number(text.replace('\u2212', '-').replace(',', '.')) };
 }
 

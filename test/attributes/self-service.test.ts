@@ -189,6 +189,7 @@ describe('the page of the profile', () => {
     [shoe, '14', 'This is not allowed here. Enter something else.'],
     [shoe, 'large', 'Enter a number.'],
     [shoe, '1e3', 'Enter a number.'],
+    [shoe, '42.00000000000001', 'Enter a number with at most 15 digits.'],
     [floor, '1.5', 'Enter a whole number.'],
     [lunch, 'maybe', 'Choose an entry from the list.'],
     [colour, '3', 'Choose an entry from the list.'],

@@ -38,6 +38,7 @@ export const da: Record<keyof typeof en, string> = {
   'account.profile.ambiguousNumber': 'Det kan læses på to måder. Skriv {thousands} eller {decimals}.',
   'account.profile.noNumber': 'Skriv et tal.',
   'account.profile.noWholeNumber': 'Skriv et helt tal.',
+  'account.profile.tooManyDigits': 'Skriv et tal med højst 15 cifre.',
   'account.profile.notAllowed': 'Det er ikke tilladt her. Skriv noget andet.',
   'account.profile.incomplete':
     'Din profil kan ikke gemmes, fordi andre oplysninger om dig er ufuldstændige. Spørg din administrator hos {tenant}.',

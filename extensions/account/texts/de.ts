@@ -38,6 +38,7 @@ export const de: Record<keyof typeof en, string> = {
   'account.profile.ambiguousNumber': 'Das lässt sich auf zwei Arten lesen. Geben Sie {thousands} oder {decimals} ein.',
   'account.profile.noNumber': 'Geben Sie eine Zahl ein.',
   'account.profile.noWholeNumber': 'Geben Sie eine ganze Zahl ein.',
+  'account.profile.tooManyDigits': 'Geben Sie eine Zahl mit höchstens 15 Ziffern ein.',
   'account.profile.notAllowed': 'Das ist hier nicht erlaubt. Geben Sie etwas anderes ein.',
   'account.profile.incomplete':
     'Ihr Profil kann nicht gespeichert werden, weil andere Angaben über Sie unvollständig sind. Fragen Sie die Administration von {tenant}.',

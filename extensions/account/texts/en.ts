@@ -37,6 +37,7 @@ export const en = {
   'account.profile.ambiguousNumber': 'This can be read in two ways. Enter {thousands} or {decimals}.',
   'account.profile.noNumber': 'Enter a number.',
   'account.profile.noWholeNumber': 'Enter a whole number.',
+  'account.profile.tooManyDigits': 'Enter a number with at most 15 digits.',
   'account.profile.notAllowed': 'This is not allowed here. Enter something else.',
   'account.profile.incomplete':
     'Your profile cannot be saved, because other information about you is incomplete. Ask your administrator at {tenant}.',

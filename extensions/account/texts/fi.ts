@@ -38,6 +38,7 @@ export const fi: Record<keyof typeof en, string> = {
   'account.profile.ambiguousNumber': 'Tämän voi lukea kahdella tavalla. Kirjoita {thousands} tai {decimals}.',
   'account.profile.noNumber': 'Kirjoita luku.',
   'account.profile.noWholeNumber': 'Kirjoita kokonaisluku.',
+  'account.profile.tooManyDigits': 'Kirjoita luku, jossa on enintään 15 numeroa.',
   'account.profile.notAllowed': 'Tätä ei sallita tässä. Kirjoita jotain muuta.',
   'account.profile.incomplete': 'Profiiliasi ei voi tallentaa, koska muut tietosi ovat puutteelliset. Kysy ylläpitäjältäsi ({tenant}).',
   'account.profile.often': 'Olet muuttanut profiiliasi monta kertaa. Yritä uudelleen {minutes} min kuluttua.',

@@ -38,6 +38,7 @@ export const nb: Record<keyof typeof en, string> = {
   'account.profile.ambiguousNumber': 'Dette kan leses på to måter. Skriv {thousands} eller {decimals}.',
   'account.profile.noNumber': 'Skriv et tall.',
   'account.profile.noWholeNumber': 'Skriv et helt tall.',
+  'account.profile.tooManyDigits': 'Skriv et tall med høyst 15 sifre.',
   'account.profile.notAllowed': 'Dette er ikke tillatt her. Skriv noe annet.',
   'account.profile.incomplete':
     'Profilen din kan ikke lagres, fordi andre opplysninger om deg er ufullstendige. Spør administratoren din hos {tenant}.',

@@ -38,6 +38,7 @@ export const sv: Record<keyof typeof en, string> = {
   'account.profile.ambiguousNumber': 'Det här kan läsas på två sätt. Skriv {thousands} eller {decimals}.',
   'account.profile.noNumber': 'Ange ett tal.',
   'account.profile.noWholeNumber': 'Ange ett heltal.',
+  'account.profile.tooManyDigits': 'Ange ett tal med högst 15 siffror.',
   'account.profile.notAllowed': 'Det är inte tillåtet här. Ange något annat.',
   'account.profile.incomplete':
     'Din profil kan inte sparas, eftersom andra uppgifter om dig är ofullständiga. Fråga din administratör hos {tenant}.',
