@@ -2,6 +2,7 @@ import { decodeJwt } from 'jose';
 import type Provider from 'oidc-provider';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
+import { lateRefusals } from '../artifacts/lost-writes.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { useAssertion } from '../upstream/client.js';
 import { endsWithin, isFromFuture, isPast, jwtProblem } from './jwts.js';
@@ -112,7 +113,8 @@ export const createAcceptAssertion =
       return true;
     } catch (error) {
       if (!(error instanceof errors.OIDCProviderError)) throw error;
-      refused(ctx).refusal = error;
+      // The store cannot tell of which JWT a concurrent request recorded the use first. Here it is always the assertion.
+      refused(ctx).refusal = error instanceof errors.InvalidDpopProof ? lateRefusals.assertClient() : error;
       return false;
     }
   };
