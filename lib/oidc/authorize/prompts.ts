@@ -132,7 +132,7 @@ const accountPrompt = (judge: Judge, choices: (ctx: KoaContextWithOIDC) => Promi
 const grantPrompt = ({ make }: Pick<Grants, 'make'>) =>
   new Prompt(
     { name: 'grant', requestable: false },
-    new Check('grant', 'The request is granted nothing.', async (ctx) => {
+    new Check('grant', 'The request is granted nothing. Sign the user in again.', async (ctx) => {
       await make(ctx);
       return false;
     }),
