@@ -66,7 +66,7 @@ export interface ExtensionRouter {
   /** Adds the routes of a mailed link: GET shows its page, POST takes the form of the page. */
   linkPages<Opened>(pages: LinkPages<Opened>): void;
   /**
-   * Adds a route for POST requests that no page of this service sends. Such a request proves its rights without a cookie: by a bearer token, the
+   * Adds a route for POST requests that no page of this service sends. The request proves its rights without a cookie: by a bearer token, the
    * authentication of a client, or a signature. The route of another site's form belongs here too.
    */
   readonly postWithoutCsrf: AddRoute;

@@ -6,7 +6,7 @@ import type { Attribution, SignOutReason } from '../../events.js';
 export interface UserSession {
   /** Id of the session, for {@link Sessions.end}. The id is not a credential. */
   readonly id: string;
-  /** False for a grant that is a sign-in by itself, such as a grant of CIBA. Such a grant belongs to the client alone, and has no members of a browser. */
+  /** False for a grant that is a sign-in by itself, such as a grant of CIBA. The grant then belongs to the client alone, and has no members of a browser. */
   readonly inBrowser: boolean;
   /** Time at which the user proved the sign-in. */
   readonly signedInAt: Date;
