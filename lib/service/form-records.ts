@@ -8,8 +8,12 @@ type Parts = Omit<Parameters<typeof createExtensionArtifacts>[0], 'isCutOff'>;
 /** Changes a record. The change may run several times. */
 type Change = (stored: unknown) => unknown;
 
+/** Maximum changes that one record is owed. A form that is sent more often during an outage adds no change. */
+const MOST_CHANGES = 20;
+
+/** Changes that one record is owed, oldest first, because each may be about the submission that has the turn. */
 interface OwedEnd {
-  readonly change: Change;
+  readonly changes: readonly Change[];
   readonly lifetimeSeconds: number;
   /** The time after which the change is pointless, by `performance.now`. */
   readonly until: number;
@@ -31,7 +35,8 @@ export interface FormRecords {
 export function createFormRecords(parts: Parts, lifetimeSeconds: number): FormRecords {
   const records = createExtensionArtifacts({ ...parts, isCutOff: async () => false }, { name: 'forms.answers', lifetimeSeconds });
   const owed = new OwedWrites<string, OwedEnd>(async (id, end) => {
-    const isMade = await records.update(id, end.change, end).then(
+    const changed: Change = (stored) => end.changes.reduce((record, change) => change(record), stored);
+    const isMade = await records.update(id, changed, end).then(
       () => true,
       () => false,
     );
@@ -50,7 +55,8 @@ export function createFormRecords(parts: Parts, lifetimeSeconds: number): FormRe
         await records.update(id, change, { lifetimeSeconds });
       } catch (error) {
         const until = performance.now() + pointlessAfterSeconds * 1000;
-        if (error instanceof UnavailableError) owed.owe(id, { change, lifetimeSeconds, until });
+        const changes = [...(owed.get(id)?.changes ?? []), change].slice(0, MOST_CHANGES);
+        if (error instanceof UnavailableError) owed.owe(id, { changes, lifetimeSeconds, until });
         throw error;
       }
     },
