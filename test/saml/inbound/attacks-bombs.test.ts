@@ -103,6 +103,14 @@ describe('M15: what is kept of a request that nobody signed is bounded', () => {
   });
 });
 
+/** Bytes of the largest message. */
+const LARGEST = 65_536;
+/** Returns a valid message of a size in bytes. */
+function padded(size: number): string {
+  const xml = authnRequest({ issuer: lax, body: '<samlp:Extensions> </samlp:Extensions>' });
+  return xml.replace('> </samlp:Extensions>', `>${' '.repeat(size + 1 - xml.length)}</samlp:Extensions>`);
+}
+
 describe('I7: before a parser sees it', () => {
   test.each(attacks)('%s', async (_name, reason, prepare) => {
     expect(reasonOf(await unparsed(() => send(prepare())))).toBe(reason);
@@ -114,12 +122,8 @@ describe('I7: before a parser sees it', () => {
   });
 
   test('a message as large as it may be is taken', async () => {
-    const padded = (size: number) => {
-      const xml = authnRequest({ issuer: lax, body: '<samlp:Extensions> </samlp:Extensions>' });
-      return xml.replace('> </samlp:Extensions>', `>${' '.repeat(size + 1 - xml.length)}</samlp:Extensions>`);
-    };
-    expect(reasonOf(await sendRedirect(door.at().sso, redirectQuery(padded(65_536))))).toBe('accepted');
-    expect(reasonOf(await sendRedirect(door.at().sso, redirectQuery(padded(65_537))))).toBe('inflate_too_large');
+    expect(reasonOf(await sendRedirect(door.at().sso, redirectQuery(padded(LARGEST))))).toBe('accepted');
+    expect(reasonOf(await sendRedirect(door.at().sso, redirectQuery(padded(LARGEST + 1))))).toBe('inflate_too_large');
   });
 });
 
@@ -157,6 +161,8 @@ if (process.env.PROVE)
      * that is already freed shows in the time.
      */
     const heldMemory = (): number => {
+      // The first collection finds the buffers whose memory the second returns.
+      collectGarbage();
       collectGarbage();
       const { heapUsed, external } = process.memoryUsage();
       return heapUsed + external;
@@ -166,15 +172,17 @@ if (process.env.PROVE)
 
     // Koa alone needs longer to find the query in a URL of 1 MB. Node refuses such a URL by default.
     const measured = attacks.filter(([name]) => name !== 'a RelayState of 1 MB in a URL');
-    test.each(measured)('%s: at most 10 ms, and no memory', async (name, _reason, prepare) => {
-      const prepared = prepare();
-      for (let warm = 0; warm < 20; warm += 1) await send(prepared);
+    test.each(measured)('%s: at most ten times the time of the largest message, and no memory', async (name, _reason, prepare) => {
+      const both = [prepare(), inUrl(padded(LARGEST))] as const;
+      for (let warm = 0; warm < 20; warm += 1) for (const each of both) await send(each);
       const before = heldMemory();
       tookMs.length = 0;
-      for (let round = 0; round < 50; round += 1) await send(prepared);
+      // In turn, so that a busy machine slows both down.
+      for (let round = 0; round < 50; round += 1) for (const each of both) await send(each);
       const grown = (heldMemory() - before) / MIB;
-      process.stderr.write(`${name}: ${medianOf(tookMs).toFixed(2)} ms, ${grown.toFixed(1)} MiB more\n`);
-      expect(medianOf(tookMs)).toBeLessThanOrEqual(10);
+      const [took, largest] = [0, 1].map((which) => medianOf(tookMs.filter((_, index) => index % 2 === which))) as [number, number];
+      process.stderr.write(`${name}: ${took.toFixed(2)} ms beside ${largest.toFixed(2)} ms, ${grown.toFixed(1)} MiB more\n`);
+      expect(took).toBeLessThanOrEqual(10 * largest);
       expect(grown).toBeLessThan(20);
     });
   });
