@@ -1,4 +1,6 @@
-/** L6: nodes whose clocks differ. Up to half a minute nobody notices; beyond it a node refuses to serve, and ends nothing. */
+/**
+ * L6: nodes whose clocks differ. Users notice no difference of up to half a minute. Beyond it a node refuses to serve, and ends nothing.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { withServer } from '../servers/when.js';
@@ -21,16 +23,18 @@ type Stores = Pick<NodesOptions, 'artifacts' | 'directory'>;
 
 const indexes = [0, 1, 2];
 const every = indexes.flatMap((one) => indexes.map((other) => [one, other] as const));
-/** Of nodes: all, or so many that each of them is the one and the other, and the two meet whose clocks differ most. */
+/** Pairs of nodes: all pairs, or enough that each node comes first and second, and that the nodes with the largest difference meet. */
 const pairs = process.env.PROVE ? every : every.filter(([one, other]) => (one + 1) % 3 === other || (one === 0 && other === 2));
-/** The client whose grace ends while the tests run. That of the others is as long as it can be, because a busy machine retries late. */
+/**
+ * Client whose refresh token grace ends during the tests. The other clients have the longest grace, because a busy machine retries late.
+ */
 const shortOfGrace = {
   ...testSeed.clients.find(({ id }) => id === 'web'),
   id: 'short',
   secret: 'short-secret',
   lifetimes: { refreshTokenGrace: 3 },
 };
-/** The grace of `short`, and as much as the clocks may be off by. */
+/** Milliseconds after which the grace of `short` has ended, with a margin for the difference of the clocks. */
 const PAST_GRACE = 5 * SECOND;
 
 /** A browser whose requests all come to one node. */
@@ -50,7 +54,7 @@ class AgentOfNode extends Agent {
   }
 }
 
-/** @param isRefusalTried whether nodes are set off by so much that they refuse to serve: that they do is of no store. */
+/** @param isRefusalTried whether clocks are also set so far off that nodes refuse to serve. This refusal does not depend on the store. */
 function clocksOver(stores: Stores, isRefusalTried: boolean): void {
   let nodes: Nodes;
   let asserting: AssertingClient;
@@ -70,7 +74,7 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
     /** Families whose first token was spent before the other tests, which take as long as the grace. */
     let families: readonly { one: number; other: number; first: Json; second: Json }[];
     let spentAt: number;
-    /** A token request with an assertion that the node ahead took. The assertion ends while the other tests run. */
+    /** Token request with an assertion that the node ahead accepted. The assertion expires while the other tests run. */
     let assertion: Record<string, string>;
     beforeAll(async () => {
       await obtainCode(nodes.issuer, signedIn);
@@ -81,7 +85,7 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
         }),
       );
       assertion = { grant_type: 'client_credentials', ...(await asserting.sign(nodes.issuer, { exp: epochSeconds() + 1 })) };
-      // A JWT is taken for 15 s after its end, and the node is 12 s ahead.
+      // The node accepts a JWT for 15 s after the end of the JWT, and is 12 s ahead.
       await holdsUntil(Date.now() + 3 * SECOND, async () =>
         expect((await postForm(`${nodes.at(0)}/connect/token`, assertion)).status).toBe(200),
       );
@@ -202,14 +206,14 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
     test('L6: the two nodes that are off say so, once', () => {
       const told = nodes.logged.filter((line) => line.includes('the clocks of this node and its store differ'));
       expect(told.map((line) => Math.round(Number(/aheadSeconds: (-?[\d.]+)/.exec(line)?.[1]))).sort()).toEqual([-12, 12]);
-      // A store that is too slow for the machine's load is told as well.
+      // The log also reports a store that is too slow for the load of the machine.
       expect(nodes.logged.filter((line) => !/the store is (unavailable|available again)/.test(line))).toEqual(told);
     });
   });
 
   (isRefusalTried ? describe : describe.skip)('90 s ahead, as the machine, and 90 s behind', () => {
     test('L6: a node refuses to serve, says why, spends and ends nothing; and serves once its clock is set', async () => {
-      // One that starts so, and one that is set so.
+      // Node 0 starts with a wrong clock, and the clock of node 2 is set wrong later.
       await nodes.kill(0);
       await nodes.start(0, 90 * SECOND);
       nodes.setClock(2, -90 * SECOND);
@@ -222,7 +226,7 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
       );
       expect(refusing.map((line) => Math.round(Number(/aheadSeconds: (-?[\d.]+)/.exec(line)?.[1]))).sort()).toEqual([-90, 90]);
 
-      // Every node's, also the front's: sign-in goes by the one that is right.
+      // The clocks of all nodes are corrected, including the front node: sign-in goes through the node that is right.
       const agent = new Agent();
       nodes.setClock(0, 0);
       nodes.setClock(2, 0);

@@ -1,6 +1,6 @@
 /**
- * Issue 5, J5: who has a copy of every store has nothing to come in with. After a run of all flows, each string that is kept is tried at every
- * endpoint and as every cookie: nothing is accepted, and nothing changes.
+ * Issue 5, J5: a person with a copy of every store cannot sign in with it. After a run of all flows, each stored string is tried at every
+ * endpoint and as every cookie. The service accepts nothing, and nothing changes.
  */
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -34,7 +34,7 @@ import {
 } from '../support/stores/dumps.js';
 
 const COOKIE_KEY = 'the key of the cookies, which is in no store';
-/** Without PKCE, so that nothing but the code itself stands between a stolen one and its tokens. */
+/** Client without PKCE, so that only the code itself stands between a stolen code and its tokens. */
 const withoutPkce = {
   id: 'no-pkce',
   name: 'Without PKCE',
@@ -44,7 +44,7 @@ const withoutPkce = {
   requirePkce: false,
 };
 
-/** What people and clients hold after the run, and which has to work as before when all was tried. */
+/** Credentials that people and clients hold after the run. All of them must still work after every string was tried. */
 interface Live {
   readonly alice: Agent;
   readonly tokens: Json;
@@ -73,7 +73,7 @@ async function runAllFlows({ issuer, idp }: TestIdp, asserting: AssertingClient)
   const jwt = await granted(refresh(issuer, jwtOnce.refresh_token, 'jwt'));
   await redeem(issuer, await obtainCode(issuer, alice, 'pairwise'));
 
-  // Consent, given and half given.
+  // Consent: given completely once, and left at the consent page once.
   for (const isGiven of [true, false]) {
     const agent = new Agent();
     const { challenge } = createPkce();
@@ -87,19 +87,19 @@ async function runAllFlows({ issuer, idp }: TestIdp, asserting: AssertingClient)
     const consent = await agent.follow(await agent.submit(password, { password: 'carol' }));
     if (isGiven) await agent.follow(await agent.submit(consent, { decision: 'allow' }));
   }
-  // A logout with everything behind it, a revocation, and a family that was ended for a replay.
+  // A logout after confirmation, a revocation, and a family that a replay ended.
   const bob = await obtainTokens(issuer, { userName: 'bob@globex.test', password: 'bob', ...offline });
   await bob.agent.follow(await bob.agent.submit(await bob.agent.get(`${issuer}/connect/endsession`), { logout: 'yes' }));
   await revoke(issuer, (await redeem(issuer, await obtainCode(issuer, new Agent(), 'web', offline))).json.access_token);
   const replayed = (await redeem(issuer, await obtainCode(issuer, new Agent(), 'web', offline))).json;
   await refresh(issuer, (await refresh(issuer, replayed.refresh_token)).json.refresh_token);
   await refresh(issuer, replayed.refresh_token);
-  // Clients of themselves.
+  // Clients that authenticate for themselves.
   const ownToken = await granted(postForm(`${issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf('service')));
   await postForm(`${issuer}/connect/token`, { grant_type: 'client_credentials', ...(await asserting.sign(issuer)) });
   const { secret } = await idp.directory.clients.create({ id: 'made-here', name: 'Made here', allowedScopes: [], metadata: {} });
   expect(secret).toEqual(expect.any(String));
-  // A person with a national id, guesses at a password, and what waits: a code, a pushed request, a sign-in.
+  // A person with a national id, guesses at a password, and pending artifacts: a code, a pushed request, a sign-in.
   const [acme] = await idp.directory.tenants.find();
   await idp.tenant(acme?.id ?? '').persons.create({ givenName: 'Nina', familyName: 'North', nationalId: '01019012345' });
   const guessing = new Agent();
@@ -130,7 +130,7 @@ async function runAllFlows({ issuer, idp }: TestIdp, asserting: AssertingClient)
 }
 const pkceless = () => ({ client_id: 'no-pkce', state: 'st' });
 
-/** A cookie as the service signs it: a copy of the stores is nothing, even for who could sign. */
+/** Signs a cookie as the service does: a copy of the stores is useless even to a person who can sign cookies. */
 const signed = (name: string, value: string): string => {
   const signature = createHmac('sha1', COOKIE_KEY).update(`${name}=${value}`).digest('base64url');
   return `${name}=${value}; ${name}.sig=${signature}`;
@@ -140,8 +140,8 @@ const cookieSafe = (text: string): boolean => /^[\w!#$%&'()*+./:<=>?@[\]^`{|}~-]
 type Trial = (text: string) => Promise<boolean>;
 
 /**
- * Each says whether the string was good for something.
- * @param browser what tells the browser of a sign-in from others, where it is known.
+ * Returns the trials by name. Each trial returns whether the string was useful.
+ * @param browser cookie value that distinguishes the browser of a sign-in from others, where it is known.
  */
 function trialsOf({ issuer }: TestIdp, browser = ''): Record<string, Trial> {
   const token = (fields: Record<string, string>, headers: Record<string, string>) => postForm(`${issuer}/connect/token`, fields, headers);
@@ -164,7 +164,7 @@ function trialsOf({ issuer }: TestIdp, browser = ''): Record<string, Trial> {
     'an access token': async (text) => /^[\w.~+/=-]+$/.test(text) && (await userinfo(issuer, text)).status === 200,
     'introspection, by a client': (text) => isActive(issuer, text),
     'introspection, by an API resource': async (text) => (await introspect(issuer, text, 'orders')).json.active !== false,
-    // Nothing to see: whether it did something is looked at when all is over.
+    // The answer shows nothing. The last test checks whether revocation had an effect.
     revocation: async (text) => (await revoke(issuer, text)).status !== 200,
     'revocation, by a public client': async (text) =>
       (await postForm(`${issuer}/connect/revocation`, { token: text, client_id: 'spa' })).status !== 200,
@@ -212,7 +212,7 @@ function trialsOf({ issuer }: TestIdp, browser = ''): Record<string, Trial> {
   };
 }
 
-/** As many at once as a browser has connections. */
+/** Runs for 12 items at the same time, as many as a browser has connections. */
 async function inTurns<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   const left = [...items];
   await Promise.all(
@@ -222,7 +222,7 @@ async function inTurns<T>(items: readonly T[], run: (item: T) => Promise<void>):
   );
 }
 
-/** @param oneOf of how many strings one is tried, where not all are to be proven: the same records are in every store. */
+/** @param oneOf tries one string of so many, unless all must be proven, because every store has the same records. */
 function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => DumpedStore<DirectoryStore>, oneOf: number): void {
   let stores: [DumpedStore<ArtifactStore>, DumpedStore<DirectoryStore>];
   let service: TestIdp;
@@ -298,7 +298,7 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
   test('nothing changed: all that was kept is as it was, and all that was held works', async () => {
     const after = new Set((await dump()).map((piece) => JSON.stringify(piece)));
     const { issuer } = service;
-    // Outside of the counters of guesses, which count, of the leases of jobs, of mails that wait, and of what lives for a minute, where all that took longer.
+    // Exceptions: attempt counters, leases of jobs, waiting mails, and, if the run took longer, artifacts that live for a minute.
     const volatile =
       Date.now() - live.pushedAt < 50_000
         ? /Attempts|lease|"job |"events"|"writes"|"probe"|passwords\.notice/
@@ -307,14 +307,14 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
     const { tokens, spa, jwt, ownToken, code, requestUri, pushedAt, alice, carol } = live;
     const cookieOf = (agent: Agent, name: string) => [...agent.cookies].find(([key]) => key.startsWith(`${name} `))?.[1].value ?? '';
     const [trials, uid] = [trialsOf(service, cookieOf(carol.agent, 'idp.browser')), cookieOf(carol.agent, 'idp.interaction')];
-    // So the trials notice what is good.
+    // Valid credentials prove that the trials notice success.
     for (const [name, good] of Object.entries({
       'an access token': tokens.access_token,
       'introspection, by a client': tokens.refresh_token,
       'introspection, by an API resource': ownToken.access_token,
       'a refresh token': tokens.refresh_token,
       'a refresh token of a public client': spa.refresh_token,
-      // They live for a minute, which all of the strings may take longer than.
+      // The code and the `request_uri` live for a minute, and trying all strings may take longer.
       ...(Date.now() < pushedAt + 50_000
         ? { 'a code': code, 'a request_uri': requestUri, 'the end of a request_uri': requestUri.split(':').at(-1) as string }
         : {}),

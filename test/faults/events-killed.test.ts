@@ -1,6 +1,6 @@
 /**
- * Events at least once (design §8). A node is killed with `kill -9` between the write, the dispatch and the removal of an event; the next node
- * tells it.
+ * Events at least once (design §8). A node is killed with `kill -9` between the write, the dispatch and the removal of an event. The next
+ * node notifies the handlers of the event.
  */
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -14,7 +14,7 @@ import { withDurable } from '../support/stores/durable.js';
 import { until } from '../support/time/until.js';
 
 type EventRow = Row & { readonly type: string; readonly subject: string; readonly data: object };
-/** The id that the test gave to the event. */
+/** Returns the id that the test gave to the event. */
 const idOf = ({ subject, data }: Pick<EventRow, 'subject' | 'data'>) => (data as { readonly Title?: string }).Title ?? subject;
 
 const killPoints: readonly KillPoint[] = ['written', 'recorded', 'told'];
@@ -45,7 +45,7 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) =>
         () => about(personId).length,
         (heard) => heard >= times,
       );
-      // A kill before it is removed would have it told once more.
+      // A kill before the removal of the event would notify the handlers once more.
       await until(async () => !(await durable.rows(place, waitsIn)).some((row) => 'outbox' in row && row.outbox === 'yes'));
     };
 
@@ -74,7 +74,7 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) =>
       const numbers = [...new Map(heard.map(({ id, sequence }) => [id, sequence])).values()];
       expect(numbers).toEqual(numbers.toSorted());
       expect(new Set(numbers).size).toBe(made.length);
-      // As many changes as were made, each with its event, and no event besides: the collections are those that the nodes write.
+      // There is one event for each change and no other event. The nodes write only these collections.
       const kept = await durable.rows(place, waitsIn);
       expect(kept.map(({ id }) => id).sort()).toEqual(raises ? [] : made.map(({ personId }) => personId).sort());
       const recorded = events.filter(({ type }) => type === ofNodes);

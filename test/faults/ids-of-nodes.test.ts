@@ -1,4 +1,4 @@
-/** T3-ERASE-SUB, T3-SUB-CLIENT, T3-CHAIN-CROWD2 on two nodes: an id and a name go to one of those who want it at the same time. */
+/** T3-ERASE-SUB, T3-SUB-CLIENT, T3-CHAIN-CROWD2: two nodes request an id or a name at the same time, and at most one request gets it. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';

@@ -10,10 +10,10 @@ import { type KeptRow, shownOf, wrongPathOf, wrongWritten } from '../../lib/dire
 const collections = [...standardExtensions(), saml()].flatMap(({ collections: own = [] }) => own);
 const LATER = 'ofALaterRelease';
 
-/** Texts of the forms that rows ask for. */
+/** Texts in the formats that rows require. */
 const texts = ['x', '0000000000000001', 'https://x.test', 'https://x.test/', 'x@x.test', '#123456', 'en'];
 
-/** A value of a schema, with every member. */
+/** Returns a value of a schema, with every member. */
 function whole(schema: TSchema): unknown {
   if (schema.anyOf) return whole(schema.anyOf[0]);
   if (schema.type === 'object' && schema.properties)
@@ -24,7 +24,7 @@ function whole(schema: TSchema): unknown {
   return Value.Create(schema);
 }
 
-/** The value with one more member in one of its objects: each object in turn. */
+/** Yields the value with one additional member in one of its objects, for each object in turn. */
 function* later(schema: TSchema, value: unknown, path = ''): Generator<readonly [path: string, value: unknown]> {
   if (schema.type === 'array') {
     for (const [at, item] of later(schema.items, (value as unknown[])[0], `${path}/0`)) yield [at, [item]];
@@ -37,7 +37,7 @@ function* later(schema: TSchema, value: unknown, path = ''): Generator<readonly 
     for (const [at, member] of later(inner, members[name], `${path}/${name}`)) yield [at, { ...members, [name]: member }];
 }
 
-// The rows are made of the schema alone, so members that have to fit each other (`wrongMember`) do not.
+// The rows follow from the schema alone, so members that have to fit each other (`wrongMember`) do not.
 const bySchema = collections.map(
   ({ wrongMember: _, ...collection }) => [collection.name, collection as (typeof collections)[number]] as const,
 );
@@ -53,7 +53,7 @@ describe.each(bySchema)('%s', (_, collection) => {
       const stored = { ...own, ...(row as object) } as KeptRow;
       expect([path, wrongPathOf(collection, stored)]).toEqual([path, undefined]);
       const { id, version, tid, ...shown } = shownOf(collection, stored);
-      // A row is written with known members alone; what the stored one has beside them stays, but in lists.
+      // Only known members of a row are written. Other members of the stored row stay, except in lists.
       expect([path, wrongWritten(collection, shown)]).toEqual([path, undefined]);
       const text = JSON.stringify(withUnknown(collection.row, row, shown));
       if (!path.includes('/0/')) expect([path, text.includes(LATER)]).toEqual([path, true]);

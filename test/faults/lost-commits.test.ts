@@ -1,4 +1,4 @@
-/** J2: a commit that was done and whose answer did not come: who was told to try again can, and nothing is used twice. */
+/** J2: a commit succeeds and its answer is lost. The client that was asked to retry can retry, and nothing is used twice. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
@@ -16,7 +16,7 @@ const spends = (kind: string) => (writes: readonly ArtifactWrite[]) =>
 describe('J2: the answer of a commit is lost', () => {
   const memory = memoryArtifacts();
   let loses: ((writes: readonly ArtifactWrite[]) => boolean) | undefined;
-  /** When the commit is done: before its answer is lost, or long after. */
+  /** Milliseconds until the commit is done: 0 means before its answer is lost. */
   let delay = 0;
   const artifacts: ArtifactStore = {
     ...memory,

@@ -1,4 +1,4 @@
-/** Threat M17: a row that is not of its form stops nobody else. Every member of every collection, broken by absence, type and size. */
+/** Threat M17: a malformed row stops no other request. Every member of every collection is broken by absence, type and size. */
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -64,7 +64,7 @@ const client = (id: string): Member => ({
   status: 'active',
 });
 
-/** Rows with every member that there is; others than those that the service is driven with. */
+/** Rows with every possible member, separate from the rows with which the tests drive the service. */
 const templates = (tid: string): Partial<Record<CollectionName, (id: string) => Member>> => ({
   tenants: (id) => ({
     ...row(id),
@@ -207,7 +207,7 @@ function broken(template: Member, [name = '', ...rest]: readonly string[], by: u
 
 describe('M17: rows that are not of their form', () => {
   const stores = { artifacts: memoryArtifacts(), directory: memoryDirectory() };
-  // Hashes take their time: one password is enough.
+  // Hashes take time, so only one user has a password.
   const tenants = JSON.parse(
     JSON.stringify(testSeed.tenants).replaceAll(/"devPassword":"(?!alice)\w+"/g, '"status":"active"'),
   ) as typeof testSeed.tenants;
@@ -226,7 +226,7 @@ describe('M17: rows that are not of their form', () => {
     ],
   };
   const options = { ...stores, seed, keys: { encryption: ['what the keys are encrypted with in this test'] } };
-  /** Another node of the same service. */
+  /** Creates another node of the same service. */
   const begin = () =>
     createIdentityProvider({ ...options, subjectSalt: 'salt of the test tenant identities', issuer: service.issuer, logger: silentLogger });
   const alice = new Agent();
@@ -239,7 +239,7 @@ describe('M17: rows that are not of their form', () => {
     await obtainCode(service.issuer, alice);
   });
 
-  /** All that a service does for the others, on a node that was there and on one that begins. */
+  /** Drives everything that a service does for other users, on a running node and on a starting node. */
   async function drive(): Promise<void> {
     const { issuer, idp } = service;
     await expectServed(issuer);
@@ -259,7 +259,7 @@ describe('M17: rows that are not of their form', () => {
     const { id } = await idp.tenant(tid).persons.create({ givenName: 'New', familyName: 'Person' });
     await until(() => heard.includes(id));
     expect(await idp.health()).toMatchObject({ status: 'up' });
-    // A JSON Pointer may end at the name of a member that nobody declared; values are never logged.
+    // A JSON Pointer may end at the name of an undeclared member. The service never logs values.
     expect(JSON.stringify(service.logged).replaceAll(`/${MARK}"`, '"')).not.toContain(MARK);
   }
 
@@ -296,7 +296,7 @@ describe('M17: rows that are not of their form', () => {
     expect(names.filter((name) => !(name in templates('')))).toEqual(['signingKeys']);
   });
 
-  /** @returns how many rows the store itself takes. */
+  /** Stores broken rows, and returns the ids of the rows that the store itself accepts. */
   async function poison(name: CollectionName): Promise<string[]> {
     const template = templates(tid)[name]!;
     const rows = stores.directory.collection<Row>(name);
@@ -336,7 +336,7 @@ describe('M17: rows that are not of their form', () => {
       );
       expect(told.length).toBeGreaterThan(10);
     }
-    // Once each, by collection and id.
+    // The log reports each row once, by collection and id.
     const lines = service.logged.filter(([, message]) => String(message).startsWith('a stored record is malformed'));
     expect(new Set(lines.map(([fields]) => JSON.stringify(fields))).size).toBe(lines.length);
 
@@ -384,7 +384,7 @@ describe('M17: rows that are not of their form', () => {
       await node.keys.rotate({ now: true });
       await node.close();
     }
-    // With none that can be read, the key of the keys is gone: to make others would void what every node signed.
+    // If no key is readable, the encryption key is lost. New signing keys would revoke everything that the nodes signed.
     await rows.update('ring', (ring) => ({ ...ring, keys: keys.map((key) => ({ ...key, sealed: `v1.${MARK}` })) }));
     await expect(begin()).rejects.toMatchObject({ code: 'undecipherable' });
     await rows.update('ring', (ring) => ({ ...ring, keys }));
@@ -434,9 +434,9 @@ describe('M17: a row that refuses somebody refuses as well when one of its membe
   const one = async (name: CollectionName, isMeant: (row: Member) => boolean) =>
     (await rowsOf(name).find({})).find(isMeant) as Row & Member;
   const without = ({ nameKey: _, ...members }: Member, more: Member): Member => ({ ...members, ...more });
-  /** The user of a person that is planted here. */
+  /** Returns the user id of a person that is planted here. */
   const oid = (id: string): string => `${id.slice(0, -1)}${id.endsWith('f') ? 'e' : 'f'}`;
-  /** The person that is planted beside a row. */
+  /** Returns the id of the person that is planted with a row. */
   const beside = (id: string): string => `0000000a${id.slice(8)}`;
   const userOf = (id: string, more: Member = {}): Member =>
     without(carol, {
@@ -445,7 +445,7 @@ describe('M17: a row that refuses somebody refuses as well when one of its membe
       emailKey: `${id}@acme.test`,
       user: { ...carol.user, id: oid(id), userName: id, userNameKey: id, ...more },
     });
-  /** A user with the password of Carol. */
+  /** Plants a user with the password of Carol. */
   const plant = async (id: string, members: Member = {}, user: Member = {}) => {
     await put('persons', { ...userOf(id, user), ...members });
     await put('credentials', { ...(await rowsOf('credentials').get(carol.user.id)), id: oid(id) });
@@ -469,9 +469,9 @@ describe('M17: a row that refuses somebody refuses as well when one of its membe
     );
 
   interface Guard {
-    /** A row that refuses, or the same without what makes it refuse. */
+    /** Returns a row that refuses access, or the same row without the refusing member. */
     row(id: string, isLifted: boolean): Promise<Member>;
-    /** What has to be there beside it. */
+    /** Plants the other rows that the row needs. */
     beside?(id: string, isLifted: boolean): Promise<unknown>;
     opens(id: string): Promise<boolean>;
   }
@@ -495,7 +495,7 @@ describe('M17: a row that refuses somebody refuses as well when one of its membe
       without((await rowsOf('apiResources').get('orders')) as Member, { id, introspects: 'all', scopes: [], ...(!isLifted && more) }),
     opens: introspects,
   });
-  /** An invitation that is good, but for these members of it and of its user. */
+  /** Returns a guard for an invitation that is valid except for these members of the invitation and of its user. */
   const invitationWith = (more: Member, user: Member): Guard => ({
     row: async (id, isLifted) => ({
       ...templates(carol.tid).invitations?.(id),
@@ -584,13 +584,16 @@ describe('M17: a row that refuses somebody refuses as well when one of its membe
   );
   test.each(cases)('%s: %s', async (name, _, { row: make, beside: plantBeside, opens }) => {
     const opened: string[] = [];
-    /** Whether the damage leaves a row that cannot be read: a member that may be absent is no damage without itself. */
+    /**
+     * Plants a changed row, and returns whether the row counts. A damaged row that is still valid, for example without an optional member,
+     * does not count.
+     */
     const planted = async (path: readonly string[], way: string, change: (row: Member) => Member, isLifted = false) => {
       const id = randomUUID();
       const row = change(await make(id, isLifted));
       if (way in damages && wrongPath(name, { version: 1, ...row }) === undefined) return false;
       await plantBeside?.(id, isLifted);
-      // The memory store refuses a list where a member orders an index, and a unique value that another row has.
+      // The memory store refuses a list in an indexed member, and a duplicate of a unique value.
       const isKept = await put(name, row).then(
         () => true,
         () => false,
@@ -608,7 +611,7 @@ describe('M17: a row that refuses somebody refuses as well when one of its membe
       for (const [way, by] of Object.entries(damages)) if (await planted(path, way, (given) => broken(given, path, by))) count += 1;
     expect(opened).toEqual([]);
     expect(count).toBeGreaterThan(4);
-    // Nobody else is stopped.
+    // Other users are not affected.
     expect(await silently('web')).toBe(true);
     expect(await signsIn('carol@acme.test')).toBe(true);
   });

@@ -35,7 +35,7 @@ function letGo(): void {
   working.clear();
   for (const resolve of waiting.splice(0)) resolve();
 }
-/** Gives calls of the held store, and calls on a busy machine, as much time as they need. A call that takes too long is answered 503, too. */
+/** Gives calls of the held store, and calls on a busy machine, enough time. The service also answers 503 to a call that takes too long. */
 function giveTime(): void {
   const start = setTimeout;
   const later = (run: () => void, milliseconds = 0) => start(run, milliseconds * 100);
@@ -221,7 +221,7 @@ async function allFree(): Promise<void> {
   });
 }
 
-/** Expects that the service works for `LIMIT` of the requests alone, and refuses the others. */
+/** Expects that the service works for `LIMIT` of the requests only, and refuses the others. */
 async function expectPlaces(started: readonly Started[]): Promise<void> {
   let refused = 0;
   for (const { status } of started) void status.then((answer) => (refused += answer === 503 ? 1 : 0));
@@ -247,7 +247,7 @@ describe.each<[string, boolean]>([
       host(idp) {
         const answer = isInKoa ? new Koa().use(idp.middleware()).callback() : idp.callback();
         http2 = createHttp2Server({}, (req, res) => requests.run({ url: req.url }, () => void answer(req as never, res as never)));
-        // As parsers of a host do with requests that they do not read.
+        // Parsers of a host do the same with requests that they do not read.
         return (req, res) => requests.run({ url: req.url }, () => void answer(Object.assign(req, { body: {} }), res));
       },
     });
@@ -279,7 +279,7 @@ describe.each<[string, boolean]>([
       isHolding = true;
       const started = many(sent, true);
       const [gone, arriving] = [started.slice(0, 5), started.slice(5)];
-      // Each place is free, and given back by requests that are aborted.
+      // Each place is free. Requests that are aborted give their places back.
       const others = Array.from({ length: LIMIT }, () => send(sent));
       await until(() => working.size === LIMIT);
       for (const { abort } of [...gone, ...others]) abort();
@@ -292,7 +292,7 @@ describe.each<[string, boolean]>([
   });
 
   test('a request that is aborted gives its place back once', async () => {
-    // Gets a context after the store has answered, because the token is unknown.
+    // The request gets a context after the store has answered, because the token is unknown.
     const sent: Sent = { method: 'GET', path: '/connect/userinfo', headers: bearer, body: '' };
     isHolding = true;
     const started = Array.from({ length: LIMIT }, () => overHttp1(startOf(sent, []), '', false));

@@ -1,4 +1,4 @@
-/** Threats L2, M18: more requests than can be answered, and connections that take the place of others. */
+/** Threats L2, M18: more requests than the service can answer, and connections that use the places of others. */
 import { once } from 'node:events';
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -13,7 +13,7 @@ import { startIdp, type TestIdp, type TestIdpOptions } from '../support/service/
 import { testTogether } from '../support/service/test-together.js';
 import { until } from '../support/time/until.js';
 
-/** With the costs of production, where rounds are proved. */
+/** Number of sign-ins and cost of scrypt: the production cost where rounds are proved. */
 const [SIGN_INS, SCRYPT_COST] = process.env.PROVE ? [200, 2 ** 14] : [40, 2 ** 10];
 
 const opened: { close(): Promise<void> }[] = [];
@@ -26,7 +26,7 @@ const start = async (options: TestIdpOptions = {}): Promise<TestIdp> => {
   return service;
 };
 
-/** An extension that keeps answers to token requests until they are let go. */
+/** Returns an extension that holds answers to token requests until `letGo`. */
 function heldTokens() {
   const held: (() => void)[] = [];
   let isHolding = true;
@@ -91,7 +91,7 @@ describe.each<[string, TestIdpOptions]>([
     const waiting = Array.from({ length: 10 }, () => tokenRequest(service));
     await holding(10);
 
-    // At once: those that are worked on are still.
+    // The service refuses immediately, because the first requests are still in progress.
     const refused = await Promise.all(Array.from({ length: 20 }, () => tokenRequest(service)));
     for (const { status, headers, json } of refused) {
       expect([status, json.error]).toEqual([503, 'temporarily_unavailable']);
@@ -106,7 +106,7 @@ describe.each<[string, TestIdpOptions]>([
     letGo();
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(10).fill(200));
     expect((await tokenRequest(service)).status).toBe(200);
-    // One line when it began and one when it ended, however many were refused.
+    // The log has one line for the start and one line for the end, regardless of the number of refused requests.
     const told = service.lines
       .filter(({ message }) => message.includes('requests'))
       .map(({ level, message, fields }) => [level, message, fields]);
@@ -195,7 +195,8 @@ test(`M18: ${SIGN_INS} people who sign in at once wait in turn; whoever would wa
   const last = (of: typeof answers) => Math.max(0, ...of.map(({ seconds }) => seconds));
   if (process.env.PROVE) {
     expect(told.length).toBeGreaterThan(0);
-    // At once: before a quarter of those who wait had their turn. A hash may turn out to take longer than it did when somebody was let wait.
+    // Immediately means: before a quarter of the waiting users had their turn. A hash may take longer than it did when the service let the
+    // user wait.
     const turns = signedIn.map(({ seconds }) => seconds).toSorted((a, b) => a - b);
     const quarter = turns[Math.floor(turns.length / 4)] ?? 0;
     const atOnce = told.filter(({ seconds }) => seconds < quarter);
@@ -217,7 +218,7 @@ testTogether('L2: listen() ends connections that send slowly or too much', async
     const connection = await open(here);
     const began = performance.now();
     connection.socket.write(text);
-    // A byte now and then keeps the connection busy, not its request.
+    // An occasional byte keeps the connection busy, but not its request.
     const drip = setInterval(() => connection.socket.write('x'), 1000);
     await connection.ended;
     clearInterval(drip);

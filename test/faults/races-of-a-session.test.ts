@@ -1,4 +1,4 @@
-/** Requests at once over a store that takes its time: the memory store answers too soon for them to meet. */
+/** Concurrent requests over a slow store: the memory store answers too fast for the requests to meet. */
 import { afterAll, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { Agent, authorizeUrl, createPkce } from '../support/client/agent.js';
@@ -10,7 +10,7 @@ import { latentArtifacts } from '../support/stores/latent-artifacts.js';
 import { testRaces } from '../support/time/races.js';
 import { type Contestants, createContestants, ssoClients, tabOf } from '../support/time/rounds.js';
 
-/** Few with the suite; `npm run prove` plays many. */
+/** Numbers of rounds and uses: few with the suite, many with `npm run prove`. */
 const [ROUNDS, USES] = process.env.PROVE ? [100, 50] : [1, 20];
 let contestants: Contestants;
 const service = useIdp(async () => {

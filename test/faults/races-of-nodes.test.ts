@@ -1,4 +1,4 @@
-/** Issue 5: exactly once, with three processes over one store. */
+/** Issue 5: everything happens exactly once, with three processes over one store. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { withServer } from '../servers/when.js';
 import { Agent } from '../support/client/agent.js';
@@ -7,14 +7,14 @@ import { type Nodes, type NodesOptions, startNodes } from '../support/service/no
 import { testRaces } from '../support/time/races.js';
 import { type Contestants, createContestants } from '../support/time/rounds.js';
 
-/** Few with the suite; `npm run prove` plays as many as the issue asks for. */
+/** Numbers of rounds: few with the suite, as many as the issue requires with `npm run prove`. */
 const rounds = process.env.PROVE
   ? { credentials: 200, uses: 50, signIns: 100, logouts: 300 }
   : { credentials: 1, uses: 20, signIns: 1, logouts: 2 };
 
 const pause = (steps: number) => new Promise((resolve) => setTimeout(resolve, 3 * steps));
 
-/** @param uses of one thing at once. */
+/** @param uses number of concurrent uses of one credential. */
 function racesOver(stores: Pick<NodesOptions, 'artifacts' | 'directory'>, uses: number): void {
   let nodes: Nodes;
   let contestants: Contestants;
@@ -46,7 +46,7 @@ function racesOver(stores: Pick<NodesOptions, 'artifacts' | 'directory'>, uses: 
   });
 
   test('races leave nothing in the log', () => {
-    // A store that is too slow for the machine's load is told; where rounds are proved, it may not be.
+    // The log reports a store that is too slow for the load of the machine. Where rounds are proved, the store may not be.
     const isOfRaces = (line: string) => process.env.PROVE !== undefined || !/store is (away|back)$/.test(line);
     expect(nodes.logged.filter(isOfRaces)).toEqual([]);
   });

@@ -8,7 +8,7 @@ import { useIdp } from '../support/service/use-idp.js';
 import { testRaces } from '../support/time/races.js';
 import { atOnce, type Contestants, createContestants } from '../support/time/rounds.js';
 
-/** Few with the suite; `npm run prove` plays many. */
+/** Numbers of rounds and uses: few with the suite, many with `npm run prove`. */
 const [ROUNDS, USES] = process.env.PROVE ? [100, 50] : [1, 30];
 let contestants: Contestants;
 const service = useIdp(async () => {
@@ -19,7 +19,7 @@ afterAll(async () => {
   contestants.receiver.close();
 });
 
-/** The memory store answers at once: what a request waits for are turns of the event loop. */
+/** Waits for turns of the event loop: the memory store answers immediately, so a request waits for nothing else. */
 const pause = async (turns: number): Promise<void> => {
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };

@@ -1,4 +1,4 @@
-/** Threat M10: a service that starts again over live data brings nothing back that was taken away. */
+/** Threat M10: a service that restarts over live data restores nothing that was removed or revoked. */
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,7 @@ import { testSeed } from '../support/service/seed.js';
 import { silentLogger } from '../support/service/test-directory.js';
 
 const service = { id: 'nightly', name: 'Nightly', secret: 'nightly-secret', allowedScopes: ['orders.read', 'orders.write'] };
-/** Nobody signs in here, and hashes take their time. */
+/** Seed without passwords: nobody signs in here, and hashes take time. */
 const withoutPasswords = JSON.parse(JSON.stringify(testSeed).replaceAll(/"devPassword":"\w+"/g, '"status":"active"')) as typeof testSeed;
 const seed = {
   ...withoutPasswords,
@@ -31,7 +31,7 @@ describe('M10: the seed against live data', () => {
   let server: Server;
   let issuer: string;
   const artifacts = memoryArtifacts();
-  /** Ids of a seed follow from the issuer, so every start has the same. */
+  /** Creates a service. The ids of a seed follow from the issuer, so every start has the same ids. */
   const create = (more: object = {}) =>
     createIdentityProvider({
       ...{ issuer, artifacts, directory, keys: { signing: testKeys }, logger: silentLogger },
@@ -65,7 +65,7 @@ describe('M10: the seed against live data', () => {
     return status === 200;
   };
 
-  /** What an administrator takes away, and how it shows that it is back. */
+  /** Removes and revokes as an administrator does. The result returns which of it is restored. */
   async function takeAway(): Promise<() => Promise<Record<string, unknown>>> {
     const { clients, apiResources, permissions, forTenant } = idp.directory;
     const alice = await accountOf('alice@acme.test');
@@ -143,7 +143,7 @@ describe('M10: the seed against live data', () => {
       expect(await isBack()).toEqual(nothing);
       await idp.close();
     }
-    // What is new in the seed afterwards is made.
+    // New entries of the seed are created afterwards.
     await start({ permissions: [...seed.permissions, { id: 'orders.archive', name: 'Archive orders' }] });
     expect(await isBack()).toEqual(nothing);
     expect(await idp.directory.permissions.get('orders.archive')).toBeDefined();

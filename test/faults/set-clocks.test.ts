@@ -1,4 +1,4 @@
-/** F2: the end of sign-ins of a user, on a node whose time is behind the time by which the user signed in. */
+/** F2: the end of sign-ins of a user, on a node whose clock is behind the time at which the user signed in. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -35,7 +35,7 @@ const silently = async ({ issuer }: TestIdp, agent: Agent): Promise<string> => {
   return answer.get('error') ?? (answer.has('code') ? 'code' : 'nothing');
 };
 
-/** Returns the user of a name, as a node knows it. */
+/** Returns the user with a name, as a node knows the user. */
 async function userOf({ idp }: TestIdp, userName: string) {
   for (const { id: tid } of await idp.directory.tenants.find()) {
     const { user } = (await idp.tenant(tid).persons.find({ limit: 50 })).find((person) => person.user?.userName === userName) ?? {};

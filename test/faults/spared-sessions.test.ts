@@ -1,6 +1,7 @@
 /**
- * Pages that end the other sign-ins of their user and spare the session of their own browser. Somebody else ends the sign-ins at another node, immediately
- * before or after the write of the page: the session of the page ends too. So does the sign-in that follows the acceptance of an invitation.
+ * Pages that end the other sign-ins of their user and spare the session of their own browser. Another person ends the sign-ins at another
+ * node, immediately before or after the write of the page. The session of the page ends too. So does the sign-in that follows the
+ * acceptance of an invitation.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -82,7 +83,7 @@ type Moment = 'before' | 'after';
 interface JudgedRow {
   readonly user?: { readonly notBefore?: Date; readonly status?: string };
 }
-/** Returns whether a write cuts off sign-ins, or makes the user active. */
+/** Whether a write cuts off sign-ins, or makes the user active. */
 const isDecisive = (before: unknown, after: unknown): boolean => {
   const [{ user: one }, { user: other }] = [before as JudgedRow, after as JudgedRow];
   return one?.notBefore?.getTime() !== other?.notBefore?.getTime() || one?.status !== other?.status;
@@ -91,7 +92,7 @@ const isDecisive = (before: unknown, after: unknown): boolean => {
 class Interruption {
   #armed: { readonly moment: Moment; readonly cut: () => Promise<unknown> } | undefined;
   hasRun = false;
-  /** Whether the next write of an invitation takes until the second in which the cut-off is past. */
+  /** Whether the next write of an invitation lasts until the second after the cut-off. */
   isSlow = false;
 
   arm(moment: Moment, cut: () => Promise<unknown>): void {
@@ -134,7 +135,7 @@ class Interruption {
 
 /**
  * @param stores returns the adapters of a node.
- * @param isInMemory whether a write may take a second without a limit of the store ending the request.
+ * @param isInMemory whether a write may take a second without exceeding a time limit of the store.
  */
 function racesOver(stores: () => Parameters<typeof startInstances>[1], isInMemory = false): void {
   const interruption = new Interruption();
@@ -206,7 +207,7 @@ function racesOver(stores: () => Parameters<typeof startInstances>[1], isInMemor
       expect(await isSignedIn(agent)).toBe(true);
     });
 
-    // A new password ends each proof that was given with the former one.
+    // A new password ends each proof that was given with the previous password.
     test.each(Object.keys(cuts).filter((cut) => cut !== 'a reset of the password'))('does not outlast %s by somebody else', (cut) =>
       nodes.onlyAt(0, async () => {
         const { tid, url, userName, person } = await invite(nodes.idps[0] as IdentityProvider);
@@ -227,7 +228,7 @@ function racesOver(stores: () => Parameters<typeof startInstances>[1], isInMemor
         const who = await somebody();
         const offline = { userName: who.userName, password: 'old', scope: 'openid offline_access' };
         const { agent, tokens: earlier } = await obtainTokens(nodes.issuer, offline);
-        // Sign-in times have whole seconds, and stores have a clock of their own.
+        // Sign-in times have whole seconds, and stores have their own clock.
         await sleep(1_100);
         const { tokens: last } = await obtainTokens(nodes.issuer, { ...offline, agent, prompt: 'login' });
         const press = await ownChanges[name]?.({ agent, at });

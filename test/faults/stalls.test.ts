@@ -1,4 +1,7 @@
-/** Threat M18: a process that was busy or stopped for longer than a store may take, under load. Its stores were well, and nobody is told otherwise. */
+/**
+ * Threat M18: a process that was busy or stopped, under load, for longer than a store may take. Its stores were available, and no answer
+ * reports otherwise.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import { withServer } from '../servers/when.js';
@@ -7,10 +10,12 @@ import { testSeed } from '../support/service/seed.js';
 import { testTogether } from '../support/service/test-together.js';
 import { startLoad } from '../support/time/load.js';
 
-/** Of each kind. */
+/** Number of stalls of each kind. */
 const STALLS = process.env.PROVE ? 20 : 1;
 
-/** Milliseconds: the shortest that a store's own time-outs mistook for an outage, up to a debugger's or a snapshot's. */
+/**
+ * Milliseconds: from the shortest stall that a store's own time-outs mistook for an outage, up to the stall of a debugger or a snapshot.
+ */
 const lengths = [1500, 2500, 3500, 5000];
 const lengthOf = (stall: number): number => lengths[(stall * 3) % lengths.length] as number;
 
@@ -36,7 +41,7 @@ const stallsUnderLoad = async (name: string, stores: { artifacts: string; direct
     await load.stop();
     const longest = Math.max(...load.noted.map(({ began, ended }) => ended - began));
     expect(load.noted.filter(({ said }) => said !== 'right')).toEqual([]);
-    // The stalls were there to be noticed.
+    // The stalls were long enough to be noticed.
     expect(longest).toBeGreaterThan(1400);
     expect(nodes.logged).toEqual([]);
     if (process.env.PROVE) {

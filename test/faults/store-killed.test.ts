@@ -1,4 +1,7 @@
-/** Issue 5: a store that is killed and comes back while everybody works. Nobody is told a wrong thing, and all that was granted is there afterwards. */
+/**
+ * Issue 5: a store that is killed and restarted under load. The service gives no wrong answer, and everything that was granted still exists
+ * afterwards.
+ */
 import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -29,7 +32,7 @@ const AWAY = 1500;
 interface Stage {
   readonly stores: Pick<IdentityProviderOptions, 'artifacts' | 'directory'>;
   kill(): Promise<void> | void;
-  /** Resolves when it answers. */
+  /** Resolves when the store answers. */
   restore(): Promise<void>;
   end(): Promise<void>;
 }
@@ -61,7 +64,7 @@ async function killUnderLoad(name: string, set: () => Promise<Stage>): Promise<v
   expect(milliseconds(slowest)).toBeLessThan(IN_TIME);
   for (const what of kinds) expect([what, load.noted.some((each) => each.what === what && each.said === 'right')]).toEqual([what, true]);
 
-  // What was granted is there.
+  // Everything that was granted still exists.
   const lost: string[] = [];
   for (const token of load.ledger) if (!(await isActive(service.issuer, token))) lost.push(token);
   expect(lost).toEqual([]);
@@ -85,11 +88,14 @@ async function killUnderLoad(name: string, set: () => Promise<Stage>): Promise<v
   await stage.end();
 }
 
-/** Starts a service over new stores: each service has another issuer, so a seed that did not end leaves users without a password to the next service. */
+/**
+ * Starts a service over new stores. Each service has another issuer, so an interrupted seed leaves users without a password to the next
+ * service.
+ */
 async function started(set: () => Promise<Stage>) {
   const stage = await set();
   try {
-    // A family whose answer was lost in the outage is to be found alive after it, however slow the machine brings the server back.
+    // A family whose answer was lost in the outage must be alive after it, however slow the restart of the server is.
     return { stage, service: await startIdp({ ...stage.stores, lifetimes: { refreshTokenGrace: 60 } }) };
   } catch (error) {
     await stage.end();
@@ -111,7 +117,7 @@ async function patiently<T>(make: () => Promise<T>): Promise<T> {
 const milliseconds = (noted: Noted | undefined): number => (noted ? noted.ended - noted.began : 0);
 const kinds = ['refresh', 'PAR', 'authorize', 'code', 'client credentials', 'introspection', 'userinfo', 'sign-in'];
 
-/** Everybody got what they wanted again, without a restart of the service. */
+/** Waits until every kind of request succeeds again, without a restart of the service. */
 async function untilWorking({ noted }: Load, from: number): Promise<void> {
   const rightSince = (what: string) => noted.slice(from).some((each: Noted) => each.what === what && each.said === 'right');
   for (const deadline = Date.now() + LIMIT_MS; !kinds.every(rightSince); await pause(50))
@@ -209,7 +215,7 @@ withServer('MONGODB_URL', (url) => {
     }),
   );
 
-  // Of a server that the environment names, nobody knows how to kill it.
+  // The test cannot kill a server that the environment names.
   const isOurs = process.env.KEPT_SERVERS?.includes('MONGODB_URL');
   (isOurs ? testTogether : test.skip)('a MongoDB server, under load, killed with kill -9 and started again', () =>
     killUnderLoad('MongoDB, kill -9', async () => {

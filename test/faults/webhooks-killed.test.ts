@@ -1,6 +1,6 @@
 /**
- * Webhooks at least once (design §8, threats G9 and H3): a node is killed with `kill -9` between a write, its event, the delivery of it, and the write of
- * the position; the next node goes on.
+ * Webhooks at least once (design §8, threats G9 and H3). A node is killed with `kill -9` between a write, its event, its delivery, and the
+ * write of the position. The next node continues.
  */
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -54,7 +54,7 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
 
       let secret = '';
       let verified = 0;
-      // At once, because a signature is good for five minutes.
+      // Verifies immediately, because a signature is valid for five minutes.
       const verifyNew = () => {
         for (const hook of receiver.hooks.slice(verified))
           expect(new Webhook(secret).verify(hook.body, hook.headers as Record<string, string>)).toEqual(hook.event);
@@ -65,7 +65,7 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
         const [personId, killAt] = [randomUUID(), killPoints[round % killPoints.length] as KillPoint];
         const { node, issuer } = await start(personId, killAt);
         const last = made.at(-1);
-        // What the node before left is sent first, so that the kill is about the next.
+        // The deliveries of the previous node come first, so that the kill affects the next delivery.
         if (!last) secret = await subscribe(issuer);
         else await receiver.received(({ event }) => event.subject === last.personId, last.killAt === 'delivered' ? 2 : 1);
         const ended = once(node, 'exit');
@@ -87,7 +87,7 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
       }
       const subjects = [...new Set(receiver.hooks.map(({ event }) => event.subject))];
       expect(subjects).toEqual(made.map(({ personId }) => personId));
-      // The collections are those that the nodes write: as many changes as were made, each with its event, and no event besides.
+      // There is one event for each change and no other event. The nodes write only these collections.
       const kept = await durable.rows(place, 'persons');
       expect(kept.map(({ id }) => id).sort()).toEqual([...subjects].sort());
       if (process.env.PROVE) process.stderr.write(`${JSON.stringify({ kills: made.length, delivered: receiver.hooks.length })}\n`);

@@ -1,6 +1,6 @@
 /**
- * Withdrawals of a consent, and sign-outs of a client, by the account page of a node that dies in between, or whose delivery arrives late: another node
- * completes them with one event, and the access that the user has given since stays.
+ * Withdrawals of a consent, and sign-outs of a client, by the account page of a node that dies before the end, or whose delivery is late.
+ * Another node completes them with one event, and the access that the user has given since stays.
  */
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -26,7 +26,7 @@ const [mortal, survivor] = [0, 1] as const;
 const shared = memoryDirectory();
 const never = () => new Promise<never>(() => {});
 
-/** Where the first node dies. It does no background work from then on. */
+/** Point at which the first node dies. The node does no background work from then on. */
 let death: 'before its event' | 'between its event and the removal of the consent' | 'after the removal of the consent' | undefined;
 /** Whether deliveries wait, as if all nodes were busy. */
 let isHeld = false;
