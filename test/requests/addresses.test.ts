@@ -1,4 +1,4 @@
-/** T3-MAIL-INJECT: an address is one address, at every place that takes one. */
+/** T3-MAIL-INJECT: an address is exactly one address, wherever the service accepts an address. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ConfigError, createIdentityProvider } from 'tenant-idp';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -66,7 +66,7 @@ test('T3-MAIL-INJECT: the rule itself', () => {
 });
 
 describe('the admin API', () => {
-  /** Members of a form, by their place, with their schemas. */
+  /** Returns the members of a form, by their path, with their schemas. */
   function membersOfForm(document: Json, schema: Json, at = ''): [string, Json][] {
     const { $ref, anyOf = [], allOf = [], properties = {} } = schema ?? {};
     if ($ref) return membersOfForm(document, document.components.schemas[$ref.split('/').at(-1)], at);
@@ -149,7 +149,7 @@ describe('in process', () => {
 });
 
 describe('forms', () => {
-  // A field of one line holds no line break, and a form drops what nobody sees.
+  // A single-line field holds no line break, and a form drops invisible characters.
   const typed = badAddresses.filter((address) => !/[\r\n\0\p{Cf}\p{Default_Ignorable_Code_Point}\u3002\uff0e\uff61]/u.test(address));
 
   test('T3-MAIL-INJECT: “Create account” refuses an invalid address', async () => {
@@ -202,7 +202,7 @@ describe('connections', () => {
       expect(membersOf(await through())).toHaveProperty('code');
       upstream.person = { ...upstream.person, email };
       expect(membersOf(await through())).toHaveProperty('code');
-      // What was told before stays.
+      // The address that the provider sent before stays.
       expect((await globex.users.findByUserName(userName))?.email).toBe(`${userName}@acme.test`);
     }
   });

@@ -24,7 +24,7 @@ const post = (path: string, body: string, type: string, headers: Record<string, 
     headers: { 'content-type': type, authorization: authorization(), ...headers },
   });
 
-/** An OAuth error that tells the caller, and nobody else, what was wrong. */
+/** Expects an OAuth error that tells only the client what is wrong. */
 function expectOAuthError({ status, body, headers }: Answer, allowed: readonly number[] = [400]): void {
   expect(allowed).toContain(status);
   expect(headers.get('content-type')).toMatch(/^application\/json/);

@@ -1,6 +1,6 @@
 /**
- * T3-DOS-CUTS, T3-DOS-NFKC: input that is too long is refused before it is parsed. The service does not fold it, and runs no regular expression over
- * it. `work-of-requests.test.ts` measures input within the bounds.
+ * T3-DOS-CUTS, T3-DOS-NFKC: input that is too long is refused before it is parsed. The service does not fold the input, and runs no regular
+ * expression over it. `work-of-requests.test.ts` measures input within the bounds.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, formOf } from '../support/client/agent.js';
@@ -20,7 +20,7 @@ beforeAll(async () => {
   await service.idp.directory.clients.create(client.record);
 });
 
-/** NFKC makes eighteen letters of it. */
+/** Character that NFKC turns into eighteen letters. */
 const mark = '\ufdfa';
 const protocol = {
   response_type: 'code',
@@ -69,7 +69,7 @@ describe('parameters of the protocol', () => {
       const agent = new Agent();
       const url = authorizeUrl(service.issuer, { ...protocol, [name]: `https://${mark.repeat(1500)}/` });
       let status = 0;
-      // ui_locales chooses the language of the error page too.
+      // The error page chooses its language by `ui_locales` too.
       const looks = await looksAt(mark, bound, async () => ({ status } = await agent.get(url)));
       expect(looks).toEqual([]);
       expect([303, 400]).toContain(status);
@@ -83,7 +83,7 @@ test('RFC 9449: a proof longer than 8,192 characters is refused unread', async (
   expect([answer.status, JSON.parse(answer.text)]).toEqual([400, expect.objectContaining({ error: 'invalid_dpop_proof' })]);
 });
 
-/** Patterns by which a page writes the text again that was typed. Each of them reads the page once, because the text is escaped. */
+/** Patterns by which a page repeats the text that the user typed. Each pattern reads the page once, because the text is escaped. */
 const ofPages = [/[&<>"']/g, /<form\b[^>]*>/, /<textarea\b/, /<input\b[^>]*>/g, /\stype="([^"]*)"/].map(({ source }) => source);
 const isOfPage = (look: string): boolean => ofPages.some((source) => look.includes(`/${source}`));
 

@@ -1,4 +1,4 @@
-/** A03: decoders refuse what they cannot read, over every route and every operation. None repairs it, and nothing of it is stored. */
+/** A03: decoders refuse malformed input, over every route and every operation. No decoder repairs it, and the service stores none of it. */
 import { forgetRoutes, recordedRoutes } from '../support/requests/recorded-routes.js';
 
 const { beforeAll, describe, expect, test } = await import('@jest/globals');
@@ -13,7 +13,7 @@ const service = useIdp({ seed: adminSeed, limits: { adminRequestsPerMinute: 100_
 const form = 'application/x-www-form-urlencoded';
 const broken = ['%', '%zz', '%e5', '%c0%af', '%ed%a0%80', '%f4%90%80%80'];
 
-/** Routes that take no part of the request but their path. */
+/** Whether a route reads only the path of the request. */
 const isDocument = (path: string) => path.includes('/.well-known/') || /\/(jwks|certs)$/.test(path);
 const pathOf = (path: string) => path.replace(/:\w+|\{\w+\}/g, 'x').replace(/\(.*\)/, '');
 
@@ -30,7 +30,7 @@ test('the query of every route', async () => {
           'Accept: application/json',
         ]);
         expect([method, path, query, status]).toEqual([method, path, query, 400]);
-        // A page says in its own words that the request cannot be answered.
+        // A page states in its own words that the service cannot answer the request.
         expect([path, /percent-encoding|<html/.test(body)]).toEqual([path, true]);
       }
 });
@@ -94,7 +94,7 @@ describe('JSON of every operation', () => {
     for (const [method, path] of operations)
       for (const type of ['application/json', 'application/json; charset=iso-8859-1', 'application/json; charset=utf-8']) {
         const answer = await send(method, path.replace('{tid}', tid).replace(/\{\w+\}/g, crypto.randomUUID()), name, type);
-        // A record that does not exist is told first.
+        // An unknown record is reported first.
         if (answer.status === 404) continue;
         refused += 1;
         const json = (await answer.json()) as object;

@@ -1,7 +1,7 @@
 /**
- * Texts and client authentication in unusual forms, over the real parsers: characters of Unicode's bad sets, broken encodings, doubled and empty
- * parameters. Each answer is a documented one, none is an accident, a client authenticates only by its own secret, and no text is stored that its kind
- * refuses. `FUZZ_SEED=<number>` repeats a run.
+ * Texts and client authentication in unusual forms, over the real parsers: characters of Unicode's bad sets, broken encodings, duplicate
+ * and empty parameters. Each answer is documented, and none is an internal error. A client authenticates only by its own secret, and no
+ * text is stored that its kind refuses. `FUZZ_SEED=<number>` repeats a run.
  */
 import { randomInt } from 'node:crypto';
 import { beforeAll, expect, test } from '@jest/globals';
@@ -109,7 +109,7 @@ const word = () => one(['Anna', 'علی', 'क्षि', '👩‍👧', 'Ås', 
 const text = (): string => Array.from({ length: 1 + below(4) }, () => (chance(0.5) ? badCharacter() : word())).join('');
 
 const escapes = ['%', '%zz', '%e5', '%c0%af', '%ed%a0%80', '%00', '%u0041', '%25', '+', '%EF%BB%BF', '%F0%9F%98%80'];
-/** Percent-encoded, or nearly. */
+/** Returns the value percent-encoded, sometimes with a broken or unusual escape at its end. */
 const encoded = (value: string): string =>
   chance(0.1)
     ? encodeURIComponent(value.replace(/\p{Cs}/gu, '\ufffd')) + one(escapes)
@@ -121,7 +121,7 @@ const form = 'application/x-www-form-urlencoded';
 interface Try {
   readonly lines: readonly string[];
   readonly body: string | Uint8Array;
-  /** What is wrong with the answer. */
+  /** Returns what is wrong with the answer. */
   judge(answer: RawAnswer): string | undefined;
 }
 
@@ -138,7 +138,7 @@ function documented({ status, body }: RawAnswer): string | undefined {
   return errorsOf[status]?.includes(error) ? undefined : `an undocumented answer: ${status} ${body}`;
 }
 
-/** A form's values by name; undefined where it cannot be decoded. */
+/** Returns the values of a form by name, or undefined for a form that cannot be decoded. */
 function readForm(body: Uint8Array): ReadonlyMap<string, readonly string[]> | undefined {
   try {
     const written = new TextDecoder('utf-8', { fatal: true }).decode(body);
@@ -153,10 +153,13 @@ function readForm(body: Uint8Array): ReadonlyMap<string, readonly string[]> | un
   }
 }
 
-/** The id and the secret of a header, by RFC 7617 §2 and RFC 6749 §2.3.1, with blanks and tabs after the scheme as they are copied. */
+/**
+ * Returns the id and the secret of a header, by RFC 7617 §2 and RFC 6749 §2.3.1. Several blanks and tabs may follow the scheme, as in
+ * copied text.
+ */
 function readBasic(header: string): readonly [id: string, secret: string] | undefined {
   const [, digits] = /^basic[ \t]+([A-Za-z0-9+/]+={0,2})$/i.exec(header) ?? [];
-  // Padding may be left out, but not be of another length.
+  // Padding may be missing, but not have another length.
   if (digits?.endsWith('=') && digits.length % 4 !== 0) return undefined;
   try {
     const [, id = '', secret = ''] =
@@ -300,7 +303,7 @@ test(`item 7: ${REQUESTS} requests get documented answers: FUZZ_SEED=${SEED}`, a
   };
   await Promise.all(Array.from({ length: AT_ONCE }, sender));
   expect(accidents).toEqual([]);
-  // It tries both what is right and what is wrong.
+  // The run sends both valid and invalid requests.
   expect([...statuses.keys()].sort()).toEqual(
     expect.arrayContaining([
       'clientAuthentication 200',

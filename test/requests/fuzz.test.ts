@@ -1,6 +1,7 @@
 /**
- * Requests that are nearly right, over every route that the service registers: none is an accident of ours, none ends the process, and it answers
- * afterwards as before. `FUZZ_SEED=<number>` repeats a run. Without it, `npm test` has one seed for all runs, and `PROVE` draws another each time.
+ * Nearly valid requests, over every route that the service registers: none causes an internal error or ends the process, and the service
+ * answers afterwards as before. `FUZZ_SEED=<number>` repeats a run. Without it, `npm test` has one seed for all runs, and `PROVE` draws
+ * another each time.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -17,7 +18,7 @@ import { LIMIT_MS } from '../support/time/in-time.js';
 
 const REQUESTS = process.env.PROVE ? 50_000 : 2_000;
 const SEED = Number(process.env.FUZZ_SEED ?? (process.env.PROVE ? randomInt(2 ** 31) : 446_068_997));
-/** So many requests are made of the same material before it is renewed: codes are spent, sign-ins end. */
+/** Number of requests with the same material. It is renewed then, because codes are spent and sign-ins end. */
 const RENEWED_AFTER = 500;
 const AT_ONCE = 8;
 
@@ -54,7 +55,7 @@ beforeAll(async () => {
 });
 afterAll(() => void service.kill());
 
-/** Registered for every response type. */
+/** Client that is registered for every response type. */
 const everyFlow = {
   id: 'all',
   name: 'All flows',
@@ -68,7 +69,7 @@ const everyFlow = {
 
 const cookiesOf = ({ cookies }: Agent): string => [...cookies].map(([key, { value }]) => `${key.split(' ')[0]}=${value}`).join('; ');
 
-/** Everything that a request could be right with at this moment. */
+/** Returns everything that makes a request valid at this moment. */
 async function material(): Promise<Material> {
   const alice = new Agent();
   const { tokens } = await obtainTokens(issuer, { agent: alice, scope: 'openid profile email offline_access orders.read' });
@@ -161,14 +162,14 @@ async function material(): Promise<Material> {
 
 const written = ({ lines, body }: FuzzRequest, outcome: string): string => `${outcome}\n${lines.join('\n')}\n\n${body.slice(0, 4000)}`;
 
-/** F9: a page that can be framed, but for the one that is made for it. What browsers are sent away with is no page. */
+/** Whether a page can be framed, except the page that is made for frames. A redirect is no page. @see threat F9 */
 const mayBeFramed = ({ lines: [line = ''] }: FuzzRequest, { status, head }: RawAnswer): boolean =>
   !(status >= 300 && status < 400) &&
   /^content-type: *text\/html/im.test(head) &&
   !(/^x-frame-options: *DENY\r?$/im.test(head) && /^content-security-policy:.*frame-ancestors 'none'\r?$/im.test(head)) &&
   !/^(GET|HEAD) [^ ?]*\/connect\/checksession/i.test(line);
 
-/** Nothing when the answer is one. */
+/** Returns what is wrong with the answer, or undefined for a valid answer. */
 async function accident(request: FuzzRequest): Promise<string | undefined> {
   const silence = new Promise<undefined>((resolve) => setTimeout(resolve, LIMIT_MS, undefined).unref());
   const answer = await Promise.race([rawRequest(issuer, request.lines, request.body).catch(String), silence]);
@@ -195,7 +196,7 @@ test(`${REQUESTS} requests over every route, none of which is an accident: FUZZ_
   expect(accidents).toEqual([]);
   expect(end).toBeUndefined();
 
-  // It serves as before, and had nothing to complain of.
+  // The service serves as before, and logged no problem.
   const { tokens } = await obtainTokens(issuer, { userName: 'carol@acme.test', password: 'carol', scope: 'openid offline_access' });
   expect(tokens).toMatchObject({ access_token: expect.any(String), refresh_token: expect.any(String) });
   service.send('logged?');

@@ -1,6 +1,6 @@
 /**
- * T3-GROW: no map and no set of the process grows with the requests of strangers. Each request has other names, and the store keeps nothing, so that what
- * grows is the service's own. With `PROVE`, every route gets such requests, and the heap is measured.
+ * T3-GROW: no map and no set of the process grows with the requests of strangers. Each request has other names, and the store keeps
+ * nothing, so that only growth of the service itself shows. With `PROVE`, every route gets such requests, and the heap is measured.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -16,11 +16,11 @@ import { useIdp } from '../support/service/use-idp.js';
 
 const isWhole = process.env.PROVE !== undefined;
 
-/** Entries of the largest map that strangers may fill, and requests of each kind that are sent: more than that. */
+/** Entries of the largest map that strangers may fill. The test sends more requests of each kind. */
 const MOST = 1_024;
 const REQUESTS = MOST + 100;
 const AT_ONCE = 16;
-/** Requests to each route while the heap is measured, and bytes that it may grow by: a few for each request. */
+/** Requests to each route while the heap is measured, and bytes by which the heap may grow: a few for each request. */
 const OF_ROUTE = 100;
 const HEAP = 3 * 1024 * 1024;
 
@@ -33,13 +33,13 @@ const service = useIdp({
     hit: async (_counter, window) => ({ count: 1, resetsAt: Date.now() + window }),
   },
   extensions: [saml()],
-  // The log that tests keep grows with every request.
+  // A log in memory would grow with every request.
   logger: silentLogger,
   mail: { send: async () => {} },
   keys: { encryption: ['what the keys are encrypted with in this test'] },
 });
 
-/** Where a map or a set got more entries than {@link MOST}. */
+/** Places in the code where a map or a set got more entries than {@link MOST}. */
 const grown = new Set<string>();
 const { set } = Map.prototype;
 const { add } = Set.prototype;
@@ -94,7 +94,7 @@ const kinds: Readonly<Record<string, (name: string) => Kind>> = {
   'a service provider': (name) => ({ path: `/idp/saml/init?sp=${name}` }),
 };
 
-/** All of a route at once: its path, query or form, and headers. */
+/** Returns one kind of request for each route, with the name in the path, the query or form, and the headers. */
 const kindsOfRoutes = (): readonly ((name: string) => Kind)[] =>
   recordedRoutes().flatMap(({ path, methods }) =>
     methods

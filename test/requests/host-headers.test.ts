@@ -17,7 +17,7 @@ beforeAll(async () => {
 const query = () => new URL(authorizeUrl('http://x', { code_challenge: createPkce().challenge, code_challenge_method: 'S256' })).search;
 const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
 
-/** Every route, as somebody might reach it. */
+/** Every route, with a request that reaches it. */
 const routes: { name: string; method?: string; path: () => string; body?: string; authorization?: string; signedIn?: boolean }[] = [
   { name: 'discovery', path: () => '/.well-known/openid-configuration' },
   { name: 'key set', path: () => '/.well-known/openid-configuration/jwks' },
@@ -82,7 +82,7 @@ const routes: { name: string; method?: string; path: () => string; body?: string
 
 const evil = 'evil.example';
 const own = () => new URL(service.issuer).host;
-/** Ways to say that the service is somebody else. */
+/** Requests that name another host as the service. */
 const spoofs: { name: string; lines: (method: string, path: string) => string[] }[] = [
   { name: 'Host', lines: (method, path) => [`${method} ${path} HTTP/1.1`, `Host: ${evil}`] },
   { name: 'Host with a port', lines: (method, path) => [`${method} ${path} HTTP/1.1`, `Host: ${evil}:443`] },
@@ -111,7 +111,7 @@ const spoofs: { name: string; lines: (method: string, path: string) => string[] 
   })),
 ];
 
-/** Without what differs from one answer to the next. */
+/** Returns the answer without the parts that differ from one answer to the next. */
 const stable = ({ status, head, body }: RawAnswer) => ({
   status,
   location: /^location: (.*)$/im.exec(head)?.[1]?.replace(/(code|interaction\/|session_state=)[^&]*/g, '$1'),

@@ -1,4 +1,4 @@
-/** Paths that no link of ours leads to. */
+/** Paths to which no link of the service leads. */
 import { expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce } from '../support/client/agent.js';
 import { rawRequest } from '../support/client/raw-request.js';

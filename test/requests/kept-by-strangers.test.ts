@@ -1,6 +1,6 @@
 /**
- * GR-SAMLBIG, GR-CALLBACK, M15: what anybody can make the stores keep. Each route gets the largest requests that it accepts, as a stranger and as a browser
- * with a sign-in under way. With `PROVE`, each text is sent in each place of each route, at several lengths.
+ * GR-SAMLBIG, GR-CALLBACK, M15: data that strangers can make the stores keep. Each route gets the largest requests that it accepts, from a
+ * stranger and from a browser with a sign-in in progress. With `PROVE`, each text is sent in each place of each route, at several lengths.
  */
 import { deflateRawSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -18,7 +18,7 @@ import { type Kept, measuredStores } from '../support/stores/measured-stores.js'
 
 const isWhole = process.env.PROVE !== undefined;
 
-/** Bytes of names and values, and what the service adds of its own: ids, times, names of prompts. */
+/** Bytes that the service adds to the names and values of a request: ids, times, names of prompts. */
 const OWN = 1_792;
 const LONGER = 8_192 + OWN;
 const MINUTE = 16_384 + OWN;
@@ -54,15 +54,15 @@ const service = useIdp(async () => {
   };
 });
 
-/** Sums of a request: for longer than a minute, and for a minute at most. */
+/** Returns the sums of a request: bytes that are kept for longer than a minute, and bytes that are kept for a minute at most. */
 function sums(kept: readonly Kept[]) {
   const sum = (isLong: boolean) => kept.reduce((all, { bytes, forMs }) => all + (forMs > MINUTE_MS === isLong ? bytes : 0), 0);
   return { longer: sum(true), minute: sum(false) };
 }
-/** Requests whose forms are kept for a minute: to a connection that exists, and to sign out. */
+/** Whether the store keeps the form of a request for a minute: the callback of an existing connection, and the sign-out. */
 const isForm = ({ method, path }: Target): boolean => method === 'POST' && /\/connections\/up\/callback$|\/endsession$/.test(path);
 
-/** Undefined for a request that is within the bounds. */
+/** Returns undefined for a request within the bounds, and otherwise a description of the excess. */
 function excess(target: Target, what: string, kept: readonly Kept[]): string | undefined {
   const { longer, minute } = sums(kept);
   if (longer <= LONGER && minute <= (isForm(target) ? MINUTE : LONGER)) return undefined;
@@ -83,7 +83,7 @@ async function begin(): Promise<SignInUnderWay> {
 }
 const stranger: SignInUnderWay = { cookies: 'none=1', csrf: 'none', uid: 'A'.repeat(21) };
 
-/** Pieces of texts that JSON writes as they are, in two bytes and in six, and a letter that has two. */
+/** Characters that JSON writes unchanged, in two bytes and in six, and a letter of two bytes. */
 const texts: Readonly<Record<string, string>> = {
   letters: 'a',
   'control characters': '\u0001',
@@ -130,14 +130,14 @@ describe('each place of each route', () => {
   });
 });
 
-/** A request by its parameters. */
+/** Request that is defined by its parameters. */
 interface Opening {
   readonly target: Target;
   readonly base: Readonly<Record<string, string>>;
   readonly names: readonly string[];
-  /** Bytes that its largest request keeps at least: a smaller sum says that nothing was measured. */
+  /** Bytes that the largest request keeps at least: a smaller sum means that nothing was measured. */
   readonly atLeast: number;
-  /** What is sent of the parameters. @default all */
+  /** Returns the parameters that are sent. @default all */
   readonly sent?: (parameters: Readonly<Record<string, string>>) => Promise<Readonly<Record<string, string>>>;
 }
 
@@ -150,7 +150,7 @@ async function keptBy({ target, sent }: Opening, parameters: Readonly<Record<str
   return stores.during(() => rawRequest(service.issuer, lines, isGet ? '' : form).catch(() => {}));
 }
 
-/** Adds one parameter after another, each as long as something is still kept. @returns the largest sum. */
+/** Adds one parameter after another, with the longest text that makes the stores keep more. @returns the largest sum. */
 async function largest(opening: Opening, piece: string): Promise<number> {
   const total = (kept: readonly Kept[]): number => sums(kept).longer + sums(kept).minute;
   let parameters = opening.base;

@@ -1,6 +1,6 @@
 /**
- * A field of a form that has more characters than the service reads: the page says so at the field, keeps what the user typed, and nothing changes. Over the
- * forms of all sections of the account page, and over every other route that takes a form into which users type.
+ * Form fields with more characters than the service reads. The page reports the error at the field and keeps the typed text, and nothing
+ * changes. The tests cover the forms of all sections of the account page, and every other route with a form into which users type.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { recordForms } from '../../lib/extension-door.js';
@@ -51,7 +51,7 @@ const shownIn = ({ body }: Answer, name: string): string | undefined => {
 const isPassword = ({ body }: Answer, name: string): boolean =>
   new RegExp(`<input\\b[^>]*\\sname="${name}"[^>]*type="password"`).test(body);
 
-/** The longest values that fields may hold, by the name of the field. A search finds users by several of their names. */
+/** Longest values that fields may hold, by the name of the field. A search finds users by several of their names. */
 const longestValues: Readonly<Record<string, number>> = (() => {
   const { person, user } = recordForms.members;
   const lengthOf = (schema: object): number => Number((schema as { readonly maxLength?: number }).maxLength);
@@ -116,7 +116,7 @@ describe.each(sections)('the section $name', (section) => {
 });
 
 type Reached = readonly [agent: Agent, page: Answer];
-/** Pages outside of the account page that have inputs, and how a browser gets there. */
+/** Pages with inputs outside of the account page, and the steps by which a browser reaches them. */
 const pages: Readonly<Record<string, () => Promise<Reached>>> = {
   async 'the name'() {
     const agent = new Agent();
@@ -251,7 +251,7 @@ test('every route that takes a form is here', () => {
 });
 
 test('each field holds the longest value that a record can have', () => {
-  // The others are in no record.
+  // The other fields belong to no record.
   expect([...stated.keys()].filter((name) => !Object.hasOwn(longestValues, name)).sort()).toEqual([
     'code',
     'minutes',

@@ -1,4 +1,6 @@
-/** Requests that no client sends: each is answered as the standards have it, none is an accident, and none gets what it should not. */
+/**
+ * Requests that no client sends: each gets the answer of the standards, none causes an internal error, and none gets unauthorized access.
+ */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -38,7 +40,7 @@ const usual = {
   code_challenge_method: 'S256',
 };
 
-/** The error that a client or a person is told, or `code`, or `sign-in`. */
+/** Returns the error for the client or the user, `code`, or `sign-in`. */
 function outcomeOf(answer: Answer): string {
   if (answer.location === undefined) return /<code>(\w+)<\/code>/.exec(answer.body)?.[1] ?? 'sign-in';
   const { error, code } = membersOf(answer);
@@ -225,7 +227,7 @@ describe('a connection that ends early', () => {
       '\r\n',
     ].join('\r\n');
 
-  /** What came back before the connection was closed. */
+  /** Returns the text that the service sent before the connection closed. */
   async function send(bytes: string, close: (socket: Socket) => void): Promise<string> {
     const { hostname, port } = new URL(service.issuer);
     const socket = connect(Number(port), hostname);

@@ -27,7 +27,7 @@ const xml = (document: string): void => {
   try {
     parseStrict(document, limits);
   } catch {
-    // Most are refused.
+    // Most documents are refused.
   }
 };
 
@@ -62,9 +62,9 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   'declaration of XML': (text) => xml(`<?xml version="1.0"${text}`),
 };
 
-/** Characters of the shortest text that is measured. */
+/** Characters of the shortest measured text. */
 const LENGTH = 4000;
-/** Milliseconds that are too few to be compared. */
+/** Milliseconds that are too short for a comparison. */
 const CHEAP_MS = 5;
 const MOST = 3;
 const BEST_OF = 5;
@@ -79,7 +79,10 @@ function bestOf(parse: (text: string) => unknown, text: string): number {
   return Math.min(...costs);
 }
 
-/** Undefined for work that grows no faster than the text; else the measured values, which two measurements in a row confirmed. */
+/**
+ * Returns undefined for work that grows no faster than the text. Otherwise returns the measured values, which two consecutive measurements
+ * confirmed.
+ */
 function excess(parse: (text: string) => unknown, textOf: (length: number) => string): readonly number[] | undefined {
   let measured: readonly number[] = [];
   for (let rounds = 0; rounds < 2; rounds += 1) {

@@ -1,7 +1,7 @@
 /**
- * T3-DOS-CUTS, T3-DOS-NFKC: no anonymous request costs more than its length. Each bad text is sent in each place of each route that the service
- * registers, and with `PROVE` the CPU time of the service is compared for n, 2n and 4n characters. `npm test` sends a few of these requests, and
- * measures nothing.
+ * T3-DOS-CUTS, T3-DOS-NFKC: the work for an anonymous request grows no faster than its length. Each bad text is sent in each place of each
+ * route that the service registers. With `PROVE` the CPU time of the service is compared for n, 2n and 4n characters. `npm test` sends a
+ * few of these requests, and measures nothing.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -17,9 +17,9 @@ const isWhole = process.env.PROVE !== undefined;
 
 /** Milliseconds that any request may take. Only slower requests are measured at several lengths. */
 const CHEAP_MS = 10;
-/** Requests that are sent at the same time, and what they may take together before each is looked at. */
+/** Requests that are sent at the same time, and milliseconds that they may take together before each is measured alone. */
 const GROUP = { size: 12, cheapMs: 40 };
-/** Times the CPU time that a text of twice the length may take. */
+/** Factor by which the CPU time may grow for a text of twice the length. */
 const MOST = 3;
 const BEST_OF = 5;
 
@@ -27,7 +27,7 @@ let service: ChildProcess;
 let issuer: string;
 let routes: readonly Route[];
 
-/** The next message of the service. */
+/** Resolves with the next message of the service. */
 const said = (): Promise<FromMeasured> =>
   new Promise((resolve, reject) => {
     const over = () => reject(new Error('the service ended'));
@@ -62,7 +62,7 @@ interface Case {
   readonly textOf: (length: number) => string;
 }
 
-/** A sign-in that is under way, for pages that belong to one. */
+/** Starts a sign-in, for pages that belong to a sign-in. */
 async function begin(): Promise<SignInUnderWay> {
   const agent = new Agent();
   const { challenge } = createPkce();
@@ -75,7 +75,7 @@ async function begin(): Promise<SignInUnderWay> {
 }
 let here: SignInUnderWay;
 
-/** The status of the answer; undefined where the server hung up. */
+/** Returns the status of the answer, or undefined if the server closed the connection. */
 async function send({ target, place, textOf }: Case, length: number): Promise<number | undefined> {
   const { lines, body } = requestWith(place, target, textOf(length), here);
   return (await rawRequest(issuer, lines, body).catch(() => undefined))?.status;
@@ -93,7 +93,10 @@ async function bestOf(each: Case, length: number): Promise<number> {
   return best;
 }
 
-/** Undefined for a request whose work grows no faster than its length; else the measured values, which two measurements in a row confirmed. */
+/**
+ * Returns undefined for a request whose work grows no faster than its length. Otherwise returns the measured values, which two consecutive
+ * measurements confirmed.
+ */
 async function excess(each: Case): Promise<string | undefined> {
   const longest = longestOf(each);
   if ((await bestOf(each, longest)) < CHEAP_MS) return undefined;
@@ -110,7 +113,7 @@ async function excess(each: Case): Promise<string | undefined> {
 function allCases(): readonly Case[] {
   const targets = routes.flatMap(({ path, methods }) =>
     ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
-      // Endpoints of the protocol take in a form what they take in a query.
+      // Endpoints of the protocol accept the same parameters in a form as in a query.
       .filter((method) => methods.includes(method) || (method === 'POST' && path.startsWith('/connect/')))
       .map((method) => ({ method, path })),
   );
