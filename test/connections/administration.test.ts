@@ -22,7 +22,7 @@ let upstream: UpstreamProvider;
 let entra: UpstreamProvider;
 const helper = { name: 'Helpers', permissions: ['idp.connections:write'] };
 const service = useIdp(async () => {
-  // Entra publishes its documents below the tenant. Its ID tokens have `tid` and `oid`, and no `email_verified`.
+  // Entra publishes its documents below the tenant. The ID tokens of Entra have `tid` and `oid`, and no `email_verified`.
   [upstream, entra] = await Promise.all([startUpstream(), startUpstream(`/${entraTenant}/v2.0`, { conformIdTokenClaims: false })]);
   return {
     seed: {
@@ -192,7 +192,7 @@ describe('what a connection proves itself with', () => {
     expect((await new Agent().get(back)).location).toBe(`${postLogoutRedirectUri}?state=bye`);
     const again = await new Agent().get(back);
     expect([again.status, again.location]).toEqual([200, undefined]);
-    // The page says “You are signed out” to nobody who is signed in.
+    // Users who are signed in never get the page “You are signed out”.
     const signedIn = new Agent();
     await tokensBy('leaving', upstream, signedIn);
     for (const link of [back, back.replace(/\?.*/, '')]) expect((await signedIn.get(link)).location).toBe(`${service.issuer}/idp/account`);

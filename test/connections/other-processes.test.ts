@@ -67,7 +67,7 @@ describe('a provider in a process of its own', () => {
 });
 
 describe('a provider of another code base', () => {
-  /** A provider whose users sign in by a form. Its claims are at the userinfo endpoint alone. */
+  /** Provider whose users sign in by a form, and whose claims are at the userinfo endpoint alone. */
   byHand('zitadel/oidc, in Go, by its example server', ['go', 'version'], async () => {
     const folder = mkdtempSync(join(tmpdir(), 'provider-'));
     const source = 'github.com/zitadel/oidc/v3/example/server@v3.51.17';

@@ -268,7 +268,7 @@ describe('who is meant: an identity that was recorded, never an e-mail address',
     const elsewhere = await through(other, { acr_values: 'idp:social' }, at.social);
     expect((await other.submit(elsewhere, { choice })).location).toMatch(/restart=yes$/);
     expect((await agent.submit(page, { choice: choice.replace(carol, at.ids.bob) })).location).toMatch(/restart=yes$/);
-    // PG-MAILPENDING: a sign-out everywhere before the choice counts.
+    // PG-MAILPENDING: a sign-out everywhere also ends a sign-in that waits for the choice.
     const late = new Agent();
     const before = await through(late, { acr_values: 'idp:social' }, at.social);
     await service.idp.tenant(acme).users.signOutEverywhere(carol);

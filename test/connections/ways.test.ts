@@ -128,7 +128,7 @@ describe('connecting an identity', () => {
     expect(notice?.text).not.toContain(me.name);
     const other = new Agent();
     expect((await byIdentity(other, me, 'elsewhere')).url).toBe(page());
-    // The same identity once more: the list has it already.
+    // The person connects an identity that the list already contains.
     const again = await connect(agent, await agent.follow(await agent.get(page())), `${me.name} at elsewhere`);
     expect([again.url, await identitiesOf(me)]).toEqual([page(), ['elsewhere']]);
   });
@@ -214,7 +214,7 @@ describe('connecting an identity', () => {
     const list = await agent.follow(await agent.get(page()));
     expect([list.url, actions(list, 'connect'), actions(list, 'remove').length]).toEqual([page(), [], 1]);
     expect(list.body).toContain('the account that this account is linked to');
-    // Its own identity is no way while it is linked, so that it can be removed.
+    // An account's own identity is no way to sign in while the account is linked, so that the user can remove the identity.
     await agent.follow(await agent.submit(list, { removed: actions(list, 'remove')[0] ?? '' }));
     expect(await identitiesOf(child)).toEqual([]);
   });
