@@ -1,6 +1,6 @@
 /**
- * The account page and the pages of all its sections in Chromium: accessible, and not wider than the screen. A small selection of languages, sizes and schemes
- * in every run; all of them with `PROVE`.
+ * The account page and the pages of all its sections in Chromium: accessible, and not wider than the screen. Every run tests a small
+ * selection of languages, sizes and schemes, and `PROVE` tests all of them.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ describeInBrowser('pages of the account in Chromium', () => {
   afterAll(() => browser?.close());
 
   const account: SectionPage = { name: 'account', path: '/idp/account' };
-  /** The pages as they are sent to a signed-in user with this language. Pages below the account page are those of sections. */
+  /** Returns the pages that the service sends to a signed-in user with this language. Pages below the account page belong to sections. */
   async function pagesIn(language: string, section: SectionPage): Promise<readonly Answer[]> {
     const agent = await world.signedIn(who, new Agent({ 'accept-language': language }));
     if (section === account) return [await agent.get(world.at(account.path))];

@@ -30,7 +30,7 @@ describeInBrowser('the back office of the demo in Chromium', () => {
     await page.waitForURL(`${rp}/`);
   }
 
-  /** A form leads back to the page that it is on, so the address does not tell the new page from the old one. */
+  /** Submits a form and waits for the page load. A form leads back to its own page, so the address does not distinguish the new page. */
   async function send(page: Page, form: Locator, button: string): Promise<void> {
     const shown = page.waitForEvent('load');
     await form.getByRole('button', { name: button }).click();
@@ -71,7 +71,7 @@ describeInBrowser('the back office of the demo in Chromium', () => {
     await showsStatus(page, 'nina@globex.test', /^invited$/);
     await eventsOf(page, 'InvitationSent').waitFor();
 
-    // Whom it was sent to, in a browser of their own.
+    // The invited person uses another browser.
     const invited = await guest.newPage();
     await until(async () => {
       await invited.goto(`${rp}/mail`);
@@ -83,7 +83,7 @@ describeInBrowser('the back office of the demo in Chromium', () => {
     await invited.getByRole('button', { name: 'Accept invitation' }).click();
     await invited.waitForURL((url) => url.href.startsWith(rp));
 
-    // What changes elsewhere shows here by itself.
+    // Changes from elsewhere appear on the page without a reload.
     await page.locator('[data-person="nina@globex.test"] [data-status="active"]').waitFor();
 
     await page.reload();
@@ -95,7 +95,7 @@ describeInBrowser('the back office of the demo in Chromium', () => {
     await showsStatus(page, 'olga@acme.test', /^active, a parent$/);
     await eventsOf(page, 'UserClaimAdded').filter({ hasText: 'client:back-office' }).waitFor();
 
-    // Acme's own may not be linked to Acme: the page says so, and why.
+    // An account of Acme cannot be linked to Acme: the page says so, and why.
     await link.getByLabel('Account').selectOption({ label: 'alice@acme.test at Acme' });
     await link.getByLabel('Parent').selectOption({ label: 'olga@acme.test at Acme' });
     await link.getByRole('button', { name: 'Link' }).click();

@@ -22,7 +22,7 @@ describeInBrowser('the call centre of the demo in Chromium', () => {
     expect(await demo?.stop()).toBe(0);
   });
 
-  /** The agent's browser and the caller's, a phone; what their consoles complain about fails the test. */
+  /** Opens the browser of the agent and the phone of the caller. Errors in their consoles fail the test. */
   async function withTwo(javaScriptEnabled: boolean, use: (agent: Page, caller: Page) => Promise<void>): Promise<void> {
     const contexts: BrowserContext[] = [
       await browser.newContext({ javaScriptEnabled }),
@@ -114,7 +114,7 @@ describeInBrowser('the call centre of the demo in Chromium', () => {
       await caller.getByRole('link', { name: 'Call centre' }).click();
       await caller.getByRole('button', { name: 'Deny' }).click();
       await caller.getByRole('heading', { name: 'You denied this' }).waitFor();
-      // The demo asks the token endpoint each five seconds.
+      // The demo polls the token endpoint every five seconds.
       for (const denied = agent.getByText('Alice denied it'); (await denied.count()) === 0; ) {
         await agent.waitForTimeout(200);
         await agent.reload();

@@ -16,7 +16,7 @@ describeInBrowser('the demo in Chromium', () => {
   let demo: RunningDemo;
   let idp: string;
   let rp: string;
-  /** A browser of each kind, which is made to forget everything between tests. */
+  /** Browser contexts with JavaScript and without. Both are cleared between tests. */
   let scripting: BrowserContext;
   let scriptless: BrowserContext;
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describeInBrowser('the demo in Chromium', () => {
     expect(await demo?.stop()).toBe(0);
   });
 
-  /** What the browser's consoles and pages complain about fails the test. */
+  /** Opens a page in a context. Errors in the console or on a page fail the test. */
   async function withBrowser(context: BrowserContext, use: (page: Page) => Promise<void>): Promise<void> {
     const complaints: string[] = [];
     const onConsole = (message: ConsoleMessage) => {
@@ -73,7 +73,7 @@ describeInBrowser('the demo in Chromium', () => {
     await page.getByRole('status').getByText('You are signed out.').waitFor();
   }
 
-  /** The value of a claim in a panel, as JSON says it. */
+  /** Returns the value of a claim in a panel, parsed from JSON. */
   async function claim(page: Page, panel: string, name: string): Promise<unknown> {
     await page.waitForLoadState();
     const value = page.locator(`#${panel} [data-claim="${name}"] dd code`);
@@ -86,7 +86,7 @@ describeInBrowser('the demo in Chromium', () => {
     tid: await claim(page, panel, 'tid'),
   });
 
-  /** Signs in as alice and as her linked account, in turn: what is the same and what is not. */
+  /** Signs in as alice, and then as her linked account, and compares the claims of both. */
   async function meetBothAlices(page: Page, meanwhile = async () => {}): Promise<void> {
     await signIn(page, 'alice@acme.test', 'alice');
     const atAcme = await identityIn(page, 'id-token');
@@ -130,7 +130,7 @@ describeInBrowser('the demo in Chromium', () => {
       await page.getByRole('link', { name: 'Sign in', exact: true }).click();
       await typeName(page, 'ida@initech.test');
       await typePassword(page, 'ida');
-      // A browser with passkeys shows them first, and the app behind its title.
+      // A browser with passkeys shows the passkeys first, and the authenticator app in a closed section.
       await page.locator('details.choice:not([open]) > summary').click();
       await page.getByLabel('6-digit code').fill(codeOf((await page.locator('#secret code').textContent()) ?? ''));
       await page.getByRole('button', { name: 'Continue' }).click();
@@ -146,7 +146,7 @@ describeInBrowser('the demo in Chromium', () => {
       await signIn(page, 'alice@acme.test', 'alice');
       const { sub, tid } = await identityIn(page, 'id-token');
       await page.getByRole('link', { name: 'Sign in to Globex' }).click();
-      // Linked accounts are one sign-in: to change between them takes no password.
+      // Linked accounts share one sign-in, so a change between them requires no password.
       await page.getByRole('button', { name: 'alice@globex.test' }).click();
       await page.getByText('Signed in to Globex').waitFor();
       const over = await identityIn(page, 'userinfo');
@@ -285,7 +285,7 @@ describeInBrowser('the demo in Chromium', () => {
   });
 
   async function takeScreenshots(page: Page, name: string): Promise<void> {
-    // The pages of the identity provider are held to it where they are tested.
+    // Other tests check the pages of the identity provider for accessibility.
     await page.waitForLoadState();
     const isOurs = page.url().startsWith(rp);
     if (isOurs) await loadAxe(page);

@@ -14,7 +14,7 @@ import { useIdp } from '../support/service/use-idp.js';
 describeInBrowser('B23: a button that is pressed twice, in Chromium', () => {
   let browser: Browser;
   let callback: string;
-  /** How long the application takes to answer. */
+  /** Milliseconds that the application takes to answer. */
   let delay = 0;
   const application = createServer(async (_req, res) => {
     await sleep(delay);
@@ -59,7 +59,7 @@ describeInBrowser('B23: a button that is pressed twice, in Chromium', () => {
   }
   const arrives = async (page: Page): Promise<void> => {
     const arrived = () => page.waitForURL(`${callback}**`);
-    // The second press aborts the navigation of the first, and begins another.
+    // The second press aborts the navigation of the first press, and starts another navigation.
     await arrived().catch((error: Error) => (error.message.includes('ERR_ABORTED') ? arrived() : Promise.reject(error)));
     expect(new URL(page.url()).searchParams.has('code')).toBe(true);
   };

@@ -1,4 +1,4 @@
-/** 4.2 implicit and hybrid flows in a browser, by a client library that is not ours: openid-client, which runs on the page. */
+/** 4.2 implicit and hybrid flows in a browser, by an independent client library: openid-client, which runs on the page. */
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
 import { signOutBeside } from '../support/browser/browser-session.js';
@@ -34,7 +34,7 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
     await client[Symbol.asyncDispose]();
   });
 
-  /** What every script below begins with. */
+  /** Returns the first lines of every script below. */
   const prelude = (responseType: string) => `
     const openid = await import('openid-client');
     const settings = [new URL(${JSON.stringify(service.issuer)}), 'page', undefined, openid.None()];
@@ -50,7 +50,7 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
   const run = (page: Page, responseType: string, script: string): Promise<unknown> =>
     page.evaluate(`(async () => { ${prelude(responseType)} ${script} })()`);
 
-  /** Leaves for the service, signs in there, and is back with the response in the fragment. */
+  /** Goes to the service, signs in there, and returns with the response in the fragment. */
   async function signIn(page: Page, responseType: string): Promise<void> {
     await page.goto(origin);
     const url = await run(
@@ -100,7 +100,7 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
       return openid.implicitAuthentication(party, url, nonce, { expectedState: state }).catch(({ error }) => error);`;
       expect(await run(page, type, silently)).toMatchObject({ sub: claims?.sub, sid: claims?.sid, auth_time: claims?.auth_time });
 
-      // The session of that response is watched by the frame client of oidc-client-ts.
+      // The frame client of oidc-client-ts watches the session of that response.
       await run(
         page,
         type,

@@ -1,5 +1,5 @@
 /**
- * Pages of extensions as journeys meet them: each is kept as it was answered, and shown in Chromium. Pages that need no journey are in the gallery.
+ * Pages of extensions in the journeys of users: each answer is kept, and shown in Chromium. Pages that need no journey are in the gallery.
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -19,9 +19,9 @@ const MOST_BYTES = 30_000;
 const screenshots = process.env.SCREENSHOTS;
 const schemes = process.env.PROVE ? (['light', 'dark'] as const) : (['light'] as const);
 
-/** Pages by their heading, the first of each. */
+/** First page of each heading, by the heading. */
 const seen = new Map<string, Answer>();
-/** A browser without JavaScript whose pages are kept. */
+/** Browser without JavaScript whose pages are kept. */
 class Visitor extends Agent {
   override async request(url: string, sending: Sending = {}): Promise<Answer> {
     const answer = await super.request(url, sending);
@@ -52,7 +52,7 @@ const begin = (parameters: Record<string, string> = {}): string => authorizeUrl(
 const press = async (visitor: Agent, page: Answer, fields: Record<string, string>): Promise<Answer> =>
   visitor.follow(await visitor.submit(page, fields));
 
-/** Somebody is invited, and accepts; a link is opened twice, wrongly, and by who has a personal account. */
+/** Accepts an invitation. Also opens an invitation link twice, malformed, and as a user with a personal account. */
 async function invitations(): Promise<void> {
   const visitor = new Visitor();
   const { url } = await invite(service.idp);
@@ -70,7 +70,7 @@ async function invitations(): Promise<void> {
   await press(other, await press(other, asked, { identifier: 'paula@home.test' }), { password: 'paula' });
 }
 
-/** Somebody forgets a password, and resets it by a link; links that are wrong and over. */
+/** Resets a forgotten password by a reset link. Also opens malformed, used and replaced links. */
 async function passwords(): Promise<void> {
   const visitor = new Visitor();
   const page = await pressForgotten(visitor, await passwordPage(service.issuer, visitor, 'carol@acme.test'));
@@ -91,7 +91,7 @@ async function passwords(): Promise<void> {
   await visitor.follow(await visitor.get(`${service.issuer}/idp/email`));
 }
 
-/** Somebody sets a second factor up, and is asked for it; their own page. */
+/** Sets up a second factor, gives wrong codes for it, and opens the user's page of factors. */
 async function factors(): Promise<void> {
   const visitor = new Visitor();
   const page = await signIn(visitor, begin({ acr_values: 'mfa' }));
@@ -111,7 +111,7 @@ async function factors(): Promise<void> {
   expect(titleOf(challenge)).toBe(titleOf(asked));
 }
 
-/** Somebody is signed in with three browsers, and looks at the sessions. */
+/** Signs a user in with three browsers, and opens the sessions page. */
 async function sessions(): Promise<void> {
   const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:144.0) Gecko/20100101 Firefox/144.0';
   for (const userAgent of [firefox, 'a program'])
@@ -121,7 +121,7 @@ async function sessions(): Promise<void> {
   await visitor.follow(await visitor.get(`${service.issuer}/idp/account/sessions`));
 }
 
-/** Sign-ins at another provider, and how they end. */
+/** Signs in at another provider, with different outcomes. */
 async function connections(): Promise<void> {
   const through = async (visitor: Agent): Promise<Answer> => {
     const begun = await visitor.follow(await visitor.get(begin({ acr_values: 'idp:upstream' })));

@@ -12,13 +12,16 @@ import { until } from '../support/time/until.js';
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const screenshots = process.env.SCREENSHOTS;
 const looks = (['light', 'dark'] as const).flatMap((colorScheme) => [360, 1280].map((width) => ({ colorScheme, width })));
-/** Each scheme and each width; each pair of them where there is time. */
+/** Tested looks: each scheme and each width once, and every pair of them with `PROVE` or `SCREENSHOTS`. */
 const looksTried = process.env.PROVE || screenshots ? looks : [looks[0], looks[3]].flatMap((look) => look ?? []);
-/** What is shown of a page: its variants have other texts in the same places. */
+/** Returns the shape of a page. Variants of a page have other texts in the same places. */
 const shapeOf = ({ view, frame }: GalleryPage) => JSON.stringify([view.page, Object.keys(view).sort(), Object.keys(frame).sort()]);
 const shapes = [...new Map(gallery.map((page) => [shapeOf(page), page])).values()];
 
-/** Targets below 44 px, but for links in a text, and inputs whose letters are so small that a phone zooms in. @see WCAG 2.2, 2.5.5 and 2.5.8 */
+/**
+ * Script that finds targets below 44 px, except links in a text, and inputs whose letters are so small that a phone zooms in. @see WCAG
+ * 2.2, 2.5.5 and 2.5.8
+ */
 const tooSmall = `(() => {
   const shown = (element) => element.getClientRects().length > 0 && !element.matches('.off-screen');
   const targets = [...document.querySelectorAll('button, a, summary, input:not([type=hidden]), label.check')].filter(shown);
@@ -37,7 +40,7 @@ async function takeScreenshot(page: Page, name: string): Promise<void> {
 describeInBrowser('pages in Chromium', () => {
   let browser: Browser;
   let server: PageServer;
-  /** One for all: a renderer of its own costs more than what a page is tried for. */
+  /** One page for all tests, because a new renderer costs more than the test of a page. */
   let shared: Page;
   beforeAll(async () => {
     browser = await launch();
@@ -58,7 +61,7 @@ describeInBrowser('pages in Chromium', () => {
     }
   }
 
-  /** What the shared page asks for and complains about meanwhile. */
+  /** Collects the requests and the errors of the shared page while `use` runs. */
   async function watched(use: (requests: string[], complaints: string[]) => Promise<void>): Promise<void> {
     const requests: string[] = [];
     const complaints: string[] = [];
@@ -75,7 +78,7 @@ describeInBrowser('pages in Chromium', () => {
     }
   }
 
-  /** Opens a page and waits until it rests: a hand-over page once it has handed over. */
+  /** Opens a page and waits until it has loaded, or until a hand-over page has handed over. */
   async function open(page: Page, name: string, origin = server.origin): Promise<void> {
     const handsOver = name.startsWith('continue');
     const handedOver = handsOver && page.waitForResponse((response) => response.url().includes('/stay'));
@@ -144,7 +147,7 @@ describeInBrowser('pages in Chromium', () => {
         await open(shared, name, hostile.origin);
         const [fired, forms] = (await shared.evaluate('[window.fired, document.forms.length]')) as [unknown, number];
         expect([name, fired, complaints]).toEqual([name, undefined, []]);
-        // The password page has one for its language menu.
+        // The password page has another form for its language menu.
         expect(forms).toBeLessThanOrEqual(name.startsWith('password') ? 2 : 1);
       }
     });

@@ -17,7 +17,7 @@ const screenshots = process.env.SCREENSHOTS;
 
 describeInBrowser('passwords in Chromium', () => {
   const captured = captureMail();
-  /** The application, of which one page is all that is asked for. */
+  /** Application of which the tests need only one page. */
   const application = createServer(
     (_, res) => void res.setHeader('content-type', 'text/html').end('<title>x</title><h1>The application</h1>'),
   );
@@ -41,7 +41,7 @@ describeInBrowser('passwords in Chromium', () => {
     application.close();
   });
 
-  /** @param javaScriptEnabled axe needs scripts, so without them nothing is looked at. */
+  /** @param javaScriptEnabled whether scripts run. axe needs scripts, and checks no page without them. */
   async function onPhone(
     javaScriptEnabled: boolean,
     use: (page: Page, look: (name: string) => Promise<void>) => Promise<void>,

@@ -18,7 +18,7 @@ describeInBrowser('npm start -- --saml in Chromium', () => {
     expect(await demo?.stop()).toBe(0);
   });
 
-  /** What the browser complains about fails the test. */
+  /** Opens a page. Errors in the browser fail the test. */
   async function withPage(use: (page: Page) => Promise<void>): Promise<void> {
     const context = await browser.newContext();
     const complaints: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * 4.9 and silent renewal with a client library that is not ours: oidc-client-ts, which asks the frame
- * again and again. On a page of the service's own site, where a frame has all cookies, and on one of another site, where it has at most that of the check-session frame.
+ * 4.9 and silent renewal with an independent client library: oidc-client-ts, which polls the frame. On a page of the service's own site,
+ * the frame has all cookies. On a page of another site, the frame has at most the cookie of the check-session frame.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { UserManagerSettings } from 'oidc-client-ts';
@@ -12,16 +12,16 @@ import { type BrowserClient, serveBrowserClient } from '../support/client/browse
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 
-/** From one look at the session to the next. */
+/** Seconds from one check of the session to the next. */
 const INTERVAL_SECONDS = 0.25;
 
 describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   let client: BrowserClient;
   let browsers: BrowserWithCookies[] = [];
-  /** Browsers with third-party cookies and without. */
+  /** Browser contexts with third-party cookies and without. */
   let allowed: BrowserContext;
   let blocked: BrowserContext;
-  /** The paths that were asked for, with `prompt`. */
+  /** Requested paths, with the value of `prompt`. */
   let asked: string[] = [];
   const service = useIdp(async () => {
     client = await serveBrowserClient();
@@ -62,7 +62,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
 
   type Settings = Partial<UserManagerSettings>;
 
-  /** A page of an application: the library's `manager`, what it tells (`seen`) and what the frame tells it (`replies`). */
+  /** Page of an application: `manager` of the library, the events of the library (`seen`) and the replies of the frame (`replies`). */
   class Application {
     private constructor(
       readonly page: Page,
@@ -77,7 +77,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
       return application;
     }
 
-    /** One of a browser that is signed in, which has had its first reply of the frame. */
+    /** Opens an application in a signed-in browser, and waits for the first reply of the frame. */
     static async signedIn(context: BrowserContext, origin: string, settings: Settings = {}): Promise<Application> {
       await signInElsewhere(context, 'alice@acme.test');
       const application = await Application.open(context, origin, settings);
@@ -115,21 +115,21 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
     async until(expression: string): Promise<void> {
       await this.page.waitForFunction(expression, undefined, { polling: 50 });
     }
-    /** What the library told, and what the frame did, each once. */
+    /** Returns the events of the library, and each distinct reply of the frame. */
     told(): Promise<unknown> {
       return this.read('[seen, [...new Set(replies)]]');
     }
     async moreReplies(count: number): Promise<void> {
       await this.until(`replies.length >= ${Number(await this.read('replies.length')) + count}`);
     }
-    /** Until the library looks no more: some looks may be under way when one is answered that is to be the last. */
+    /** Waits until the library stops its checks. Some checks may still be in progress when the library gets its last answer. */
     async silence(): Promise<void> {
       for (let before = -1, now = await this.read('replies.length'); now !== before; ) {
         await this.intervals(6);
         [before, now] = [Number(now), await this.read('replies.length')];
       }
     }
-    /** Time for so many looks at the session, that nothing is to come of. */
+    /** Waits for the time of so many checks of the session. Nothing may follow from these checks. */
     async intervals(count: number): Promise<void> {
       await this.page.waitForTimeout(count * INTERVAL_SECONDS * 1000);
     }
@@ -137,7 +137,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
       return this.read('seen.length = replies.length = 0');
     }
 
-    /** By the page itself: with a user name through the sign-in pages, without one there must be none. */
+    /** Signs in from the page: through the sign-in pages with a user name, and without any sign-in page otherwise. */
     async signIn(userName?: string): Promise<void> {
       const arrived = this.#arrival('/callback');
       await this.read('void manager.signinRedirect()');
@@ -157,7 +157,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
       await this.page.waitForLoadState();
     }
 
-    /** The new access token, or the error. */
+    /** Renews the tokens. Returns the new access token, or the error. */
     renew(): Promise<unknown> {
       return this.read('manager.signinSilent().then((user) => user.access_token, (error) => error.error)');
     }
@@ -182,7 +182,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   const [byFrame, byToken] = [['/connect/authorize none', '/connect/token'], ['/connect/token']];
   const aToken = expect.stringMatching(/^[\w-]{20,}$/);
 
-  /** Renews twice, and sees that nothing changed for the state from before either. */
+  /** Renews twice, and then asks the frame about the session state from before the renewals. */
   async function expectRenewal(application: Application, way: readonly string[]): Promise<void> {
     const before = (await application.read('manager.getUser()')) as Record<string, string>;
     const tokens = [before.access_token, await application.renew(), await application.renew()];

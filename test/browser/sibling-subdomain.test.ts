@@ -1,4 +1,4 @@
-/** A sibling subdomain against sign-ins over https, in Chromium: it may set cookies for the whole domain. */
+/** A sibling subdomain that attacks sign-ins over https, in Chromium: the subdomain may set cookies for the whole domain. */
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
@@ -38,11 +38,11 @@ async function signIn(page: Page, name = 'alice'): Promise<void> {
 
 describeInBrowser('M1: a sibling subdomain in Chromium', () => {
   let browser: Browser;
-  /** Every other host of the domain: the application, and whoever sets cookies there. */
+  /** Server of every other host of the domain: the application, and the attacker's site that sets cookies. */
   let others: Server;
   let evil: string;
   let callback: string;
-  /** An attacker's browser heeds no policy. */
+  /** Page in the browser of an attacker, which obeys no policy. */
   let attacker: Page;
   let victim: Page;
 
@@ -85,7 +85,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     return new URL(page.url()).searchParams.has('code');
   };
 
-  /** The attacker's page sets all cookies of the attacker's browser in the victim's, for the whole domain. */
+  /** Sets all cookies of the attacker's browser in the victim's browser, for the whole domain, by the attacker's site. */
   async function toss(attacker: Page, victim: Page): Promise<void> {
     const cookies = (await cookiesOf(attacker)).filter((cookie) => cookie.domain.includes('login.'));
     const lines = cookies.flatMap(({ name, value, path }) => [
@@ -99,7 +99,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     expect(set.filter((name) => name.startsWith('__Host-'))).toEqual([]);
   }
 
-  /** Posts the page's form without going on to where that leads. */
+  /** Posts the form of the page without following the redirect. */
   const submitAndStay = (page: Page, fields: Record<string, string>) =>
     page.evaluate(`(async () => {
       const form = new FormData(document.querySelector('form'));
@@ -148,7 +148,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     expect(new URL(victim.url()).pathname).toMatch(/^\/idp\/interaction\//);
     expect(await victim.getByLabel('E-mail or user name').count()).toBe(1);
     expect(await isSignedIn(victim)).toBe(false);
-    // It would have worked.
+    // The same URL works in the attacker's browser.
     await attacker.goto(resume);
     await attacker.waitForURL(`${callback}*`);
     expect(await isSignedIn(attacker)).toBe(true);
@@ -176,7 +176,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     }
     expect(await secretOf(victim)).toBeUndefined();
     await victim.goto(page);
-    // What the jar held of that sign-in is gone, its record is not.
+    // The cookies of that sign-in are lost, and its record still exists.
     expect(uidOf(victim.url())).not.toBe(uidOf(page));
     expect(await secretOf(victim)).not.toBe(before);
     await signIn(victim);
