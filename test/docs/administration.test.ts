@@ -1,4 +1,4 @@
-/** docs/administration.md says what the admin API has. */
+/** docs/administration.md describes the admin API as it is. */
 import { expect, test } from '@jest/globals';
 import { errors } from '../../extensions/admin/errors.js';
 import { errors as ofPasswords } from '../../extensions/passwords/operations.js';

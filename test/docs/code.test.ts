@@ -1,4 +1,7 @@
-/** The code blocks of the documentation, and the examples of the API: each compiles as it stands, so no name in it is undefined; and those that serve do. */
+/**
+ * Code blocks of the documentation, and examples of the API: each compiles unchanged, so no name in it is undefined. Blocks that start a
+ * server serve.
+ */
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -16,10 +19,10 @@ const compiler = resolve('node_modules/@typescript/native/bin/tsc');
 const codeBlocks = pages.flatMap(({ path, codeBlocks: blocks }) =>
   blocks.filter(({ language }) => language === 'ts').map(({ section, code }) => ({ path, section, code })),
 );
-/** Others are compiled with their packages by the tests of relying parties. */
+/** Blocks that compile without other packages. The tests of relying parties compile the other blocks with their packages. */
 const compilable = codeBlocks.filter(({ path, code }) => path !== 'docs/connect-an-application.md' || !needsPackages(code));
 const [first] = pageAt('README.md').codeBlocks.filter(({ language }) => language === 'ts');
-/** Those that need no other server, and leave no file. */
+/** Blocks that serve, need no other server, and write no file. */
 const serving = codeBlocks.filter(
   ({ code }) =>
     /listen\((3000|\{ port: 3000)\b/.test(code) &&
@@ -31,9 +34,9 @@ const modern = { target: typescript.ScriptTarget.ES2023, module: typescript.Modu
 const [one = '', other = ''] = serving.map(({ code }) => code);
 const wrong = [one.replaceAll('middleware()', 'nothing'), other.replaceAll('issuer', 'nothing')];
 
-/** In the package, so that it goes by its own name; in dist, where nothing of it is kept. */
+/** Folder inside the package, so that its code can import the package by name, and inside `dist`, where no file is kept. */
 let folder: string;
-/** What the compiler says of the code in each folder of one project. */
+/** Output of the compiler about the code in each folder of one project. */
 let complaints: Readonly<Record<'blocks' | 'examples' | 'wrong', string>>;
 beforeAll(async () => {
   await mkdir('dist', { recursive: true });
@@ -60,7 +63,7 @@ async function writeSources(place: string, sources: readonly Pick<Example, 'path
   await Promise.all(sources.map(({ path, code }, index) => writeFile(join(place, nameOf(path, index)), code)));
 }
 
-/** What the compiler says about a folder, with the settings of the repository. */
+/** Returns the output of the compiler about a folder, with the settings of the repository. */
 async function compile(project: string): Promise<string> {
   const compilerOptions = { noEmit: true, rootDir: '.' };
   await writeFile(
@@ -116,7 +119,7 @@ describe('the code of the documentation', () => {
         const source = code.replace(/\blocalhost:3000\b/g, `localhost:${port}`).replace(/\b3000\b/g, String(port));
         bases = [...bases, { port, source }];
       }
-      // One process, because each loads the service anew.
+      // One process runs all blocks, because each process has to load the service.
       const files = blocks.map(({ index }) => join(folder, `embed-${index + 1}.mjs`));
       await Promise.all(files.map((file, index) => writeFile(file, compiled(bases[index]?.source ?? ''))));
       program = run(
@@ -140,7 +143,7 @@ describe('the code of the documentation', () => {
   test('prints something, wherever a block is a program', () => {
     const programs = codeBlocks.filter(({ code }) => /\bawait /.test(code.replace(/^export .*[\s\S]*/m, '')) && !/^export /m.test(code));
     expect(programs.length).toBeGreaterThan(25);
-    // A test has an outcome, the client of a browser leaves the page, and an application answers.
+    // These blocks may print nothing: a test has an outcome, the client of a browser leaves the page, and an application answers.
     const silent = programs.filter(({ code }) => !/console\.log\(|assert|signinRedirect|res\.json\(/.test(code));
     expect(silent.map(({ path, section, code }) => [path, section, code])).toEqual([]);
   });
@@ -209,9 +212,9 @@ describe('the code of the documentation', () => {
 const compiled = (source: string): string => typescript.transpileModule(source, { compilerOptions: modern }).outputText;
 
 interface Program {
-  /** Of its server, which is waited for. */
+  /** Waits for the server of the program, and returns its answer. */
   answer(url: string): Promise<Response>;
-  /** At least so many lines of its output on stdout. @throws if it ended with fewer */
+  /** Returns the lines on stdout as soon as there are so many, or the program has ended. @throws if the program ended with an error */
   printed(lines: number): Promise<readonly string[]>;
   end(): void;
 }

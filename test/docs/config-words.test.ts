@@ -21,7 +21,7 @@ import { resolveOptions } from '../../lib/options/resolve.js';
 import { declaredOptions } from '../options/declared-options.js';
 import { answersOf, phrasesIn } from './phrases.js';
 
-/** Says which values are allowed: a range, names, a source, a reason to leave the member out, or an example. */
+/** Patterns of phrases that state the allowed values: a range, names, a source, a reason to leave the member out, or an example. */
 const helps = [
   /\d/,
   /['"`].+['"`]/,
@@ -33,7 +33,7 @@ const helps = [
   /^nothing\b.*(?:because|but with)/,
   /\bin place of\b/,
   /, which is required$/,
-  // Types of JSON, which a schema allows whole.
+  // Types of JSON, of which a schema allows every value.
   /^(?:a string|a number|a whole number|null)$/,
 ];
 
@@ -53,7 +53,7 @@ const linesOf = (problems: readonly Pick<ConfigProblem, 'path' | 'expected'>[]):
   ...new Set(problems.flatMap((problem) => faultsOf(problem).map((fault) => `${problem.path}: expected ${problem.expected} — ${fault}`))),
 ];
 
-/** Values that are wrong nearly everywhere, of each type. */
+/** Values of each type that are invalid nearly everywhere. */
 const badValues = [
   null,
   0,
@@ -123,7 +123,7 @@ test('each feature and each of its members, with each bad value, says what is al
 
 const standard = { extensions: [], claims: [], endpoints: ['token'], clientMetadata: [] };
 const invalidOf = (options: object): readonly ConfigProblem[] => findExtensionProblems(options, standard).invalid ?? [];
-/** Names of members, from the phrase about a member that does not exist. */
+/** Returns the names of members from the phrase about an unknown member. */
 const namesIn = ([problem]: readonly ConfigProblem[]): readonly string[] => problem?.expected.split(': ')[1]?.split(', ') ?? [];
 
 test('each member of an extension, of what it declares, and of claims, with each bad value, says what is allowed', () => {
@@ -187,7 +187,7 @@ interface SchemaParts {
   readonly anyOf?: readonly TSchema[];
 }
 
-/** Values in which one member is bad: for each member of a schema, and of the schemas in it. */
+/** Returns values in which one member is bad: for each member of a schema, and of the schemas in it. */
 function badSeeds(schema: TSchema, wrap: (value: unknown) => unknown): readonly unknown[] {
   const { properties = {}, items, anyOf = [] } = schema as SchemaParts;
   return [
@@ -233,7 +233,7 @@ test('each option of SAML and of the adapters, with each bad value, says what is
   expect(linesOf([...ofSaml, ...ofRedis, ...ofMongo])).toEqual([]);
 });
 
-/** Where functions that make a ConfigProblem take its phrase. */
+/** Position of the phrase among the arguments of functions that make a ConfigProblem. */
 const phraseAt: Readonly<Record<string, number>> = { wrong: 1, missing: 1, listOfNamed: 0, record: 0 };
 
 test('each phrase in the sources says what is allowed', () => {
@@ -244,7 +244,7 @@ test('each phrase in the sources says what is allowed', () => {
       if (ts.isNewExpression(node) && node.expression.getText() === 'IdpError') return 'skip';
       if (ts.isPropertyAssignment(node) && ts.isIdentifier(node.name) && node.name.text === 'expected') return [node.initializer];
       if (ts.isCallExpression(node) && ts.isIdentifier(node.expression)) return [node.arguments[phraseAt[node.expression.text] ?? -1]];
-      // A check of a value answers the phrase.
+      // A check of a value returns the phrase.
       const isCheck = ts.isVariableDeclaration(node) && node.type && /ValueCheck/.test(node.type.getText()) && node.initializer;
       return isCheck ? answersOf(isCheck) : [];
     },

@@ -1,4 +1,7 @@
-/** Every text about a failure says what happened and what to do, and none says “try again” where that never helps. The lists are those of the code. */
+/**
+ * Every text about a failure says what happened and what to do, and none says “try again” where a retry never helps. The lists come from
+ * the code.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
@@ -15,7 +18,7 @@ const errors = Object.entries({ ...errorTable, ...Object.assign({}, ...extension
   { readonly status: number; readonly description: string },
 ][];
 
-/** The description without code, in which a colon joins no sentences. */
+/** Returns the description without code. In the rest, a colon joins no sentences. */
 const proseOf = (description: string): string => description.replaceAll(/`[^`]*`/g, '`code`');
 
 test('each code of an error has two sentences: what is wrong, and what to do', () => {
@@ -52,11 +55,13 @@ test('no problem of a seed says “expected” itself, because the message does'
   ]);
 });
 
-/** Errors of oidc-provider whose text a client sees. It logs the texts of others, and answers one of its own. */
+/** Errors of oidc-provider whose text a client sees. oidc-provider logs the texts of its other errors, and answers with a general text. */
 const shownErrors =
   /^(?:HintTokenExpired|errors\.(?:InvalidRequest|InvalidRequestObject|InvalidRequestUri|InvalidScope|InvalidTarget|InvalidDpopProof|InvalidClientMetadata|AccessDenied|LoginRequired|UnauthorizedClient|UnsupportedResponseType|UnmetAuthenticationRequirements|CustomOIDCProviderError))$/;
 
-/** Texts of oidc-provider. The service writes the same ones where it answers in the place of oidc-provider, so that no answer depends on who answers. */
+/**
+ * Texts of oidc-provider. The service writes the same texts where it answers in place of oidc-provider, so that both give the same answer.
+ */
 const ofOidcProvider = readdirSync('node_modules/oidc-provider/lib', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.js'))
   .map((file) => readFileSync(`node_modules/oidc-provider/lib/${file}`, 'utf8'))
@@ -74,7 +79,7 @@ const descriptions = phrasesIn(['lib/oidc', 'lib/http', 'extensions/ciba'], (nod
   return ts.isPropertyAssignment(node) && /^(?:(?:error_)?description|problem)$/.test(node.name.getText()) ? [node.initializer] : [];
 });
 
-/** The text of a problem that may be undefined: `problem && text`. */
+/** Returns the text of a problem that may be undefined: `problem && text`. */
 function problemIn(node: ts.Node | undefined): ts.Node | undefined {
   return node && ts.isBinaryExpression(node) ? node.right : node;
 }
@@ -89,9 +94,9 @@ function faultTexts(table: ts.Node): readonly ts.Node[] {
   return found;
 }
 
-/** Descriptions that say what the user did: nothing is to be done about it. */
+/** Descriptions of a decision of the user, which need no advice. */
 const ofUsers: ReadonlySet<string> = new Set(['The user did not allow the request.', 'The user cancelled the sign-in.']);
-/** Words that oidc-provider puts together. */
+/** Texts that oidc-provider composes. */
 const puzzled = /^missing required parameter | parameter must not be provided twice$/;
 
 const isOfOidcProvider = (text: string): boolean => puzzled.test(text) || ofOidcProvider.includes(text.split(/'/)[0]?.trimEnd() || text);
@@ -99,7 +104,7 @@ const own = descriptions.filter(({ text }) => text.includes(' ') && !isOfOidcPro
 
 test('each error_description of the service has two sentences: what is wrong, and what to do', () => {
   expect(own.length).toBeGreaterThan(60);
-  // A problem that another function names has its advice with it.
+  // A text that ends with the problem from another function has the advice in that problem.
   const odd = own.filter(
     ({ text }) => !ofUsers.has(text) && !text.endsWith("'x'") && !/^\S(?:[^:;.]|[.:]\S|: in )+\. [A-Z](?:[^:;.]|\.\S)+\.$/.test(text),
   );
@@ -113,7 +118,10 @@ test('each error_description is ASCII without quotes, and names what is wrong: R
 
 const english: Record<string, string> = Object.assign({}, catalogues.en, ...extensions.map(({ texts }) => texts?.en));
 
-/** Texts that say “try again”, and why it helps: something passes, the person does something else, or there is another way out in the same text. */
+/**
+ * Texts that say “try again”, and the reason why a retry helps: the cause ends, the person does something else, or the text names an
+ * alternative.
+ */
 const passing: Readonly<Record<string, string>> = {
   'attempts.exceeded': 'a limit ends',
   busy: 'the queue ends',
@@ -152,7 +160,7 @@ test('each text of a page that says “try again” is one for which it helps', 
   expect(again.map(([key, text]) => `${key}: ${text}`).filter((line) => !Object.hasOwn(passing, line.split(':')[0] ?? ''))).toEqual([]);
 });
 
-/** A page about a failure: its title says what happened, and its text more than that. */
+/** Texts of pages about a failure. The title of the page says what happened, and the text says more. */
 const failures = Object.keys(english).filter((key) =>
   /^(?:error\.message|expired\.message|unavailable\.message|wrongLink\.message|noCookies\.message|underWay\.message)$|^connections\.(?:failed|mixUp|over|unknown|wrongTenant|unverified|taken|unconfirmed|unavailable|lost)\.text$|^saml\.(?:refused|expired|notSignedIn)\.text$|^passwords\.(?:unavailable|unconfirmed|addressTaken|stopped|unknown|foreign|lost)\.text$|^invitations\.(?:unknown|revoked|replaced|expired|unconfirmed|unavailable|foreign|lost)\.text$|^sign-in\.(?:closed|over|unknown|foreign|exists|often)\.text$|^linked\.lost\.text$|^ciba\.(?:expired|lost)\.text$/.test(
     key,

@@ -1,15 +1,15 @@
-/** The examples in the comments of what the doors export. */
+/** Examples in the comments of the exported API. */
 import { readdirSync, readFileSync } from 'node:fs';
 import ts from 'typescript';
 
 export interface Example {
   readonly path: string;
-  /** What it is an example of. */
+  /** Name of the declaration that has the example. */
   readonly of: string;
   readonly code: string;
 }
 
-/** `* ` in front of each line of a comment is not the example's; TypeScript has taken it away. */
+/** Returns the code of an example. TypeScript has removed the `* ` in front of each line of the comment. */
 const codeIn = (text: string): string => /```ts\n([\s\S]*?)```/.exec(text)?.[1] ?? '';
 
 function examplesIn(path: string): readonly Example[] {
@@ -20,7 +20,7 @@ function examplesIn(path: string): readonly Example[] {
   const visit = (node: ts.Node): void => {
     const declared = ts.isVariableStatement(node) ? node.declarationList.declarations[0] : node;
     const name = (declared as ts.NamedDeclaration | undefined)?.name;
-    // Inner nodes of a declaration have its tags too.
+    // Inner nodes of a declaration have the tags of the declaration too.
     const tags = ts.isStatement(node) || ts.isTypeElement(node) || ts.isClassElement(node) ? ts.getJSDocTags(node) : [];
     for (const { tagName, comment } of tags)
       if (tagName.text === 'example')

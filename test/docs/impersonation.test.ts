@@ -1,4 +1,4 @@
-/** docs/impersonation.md shows what is issued and answered. */
+/** docs/impersonation.md shows the tokens and the answers of the service. */
 import { expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { documented } from '../support/administration/admin.js';

@@ -13,7 +13,7 @@ const messagesOf = (source: string): readonly string[] =>
     .flatMap(({ index, 0: { length } }) => literalsAt(source, index + length))
     .filter((text) => text.includes(' '));
 
-/** The literals in single quotes among the arguments of a call. */
+/** Returns the literals in single quotes among the arguments of a call. */
 function literalsAt(source: string, start: number): readonly string[] {
   const found: string[] = [];
   let depth = 1;
@@ -38,7 +38,7 @@ const files = ['lib', 'extensions', 'adapters'].flatMap((folder) =>
     .filter((name) => name.endsWith('.ts'))
     .map((name) => readFileSync(new URL(`${folder}/${name}`, root), 'utf8')),
 );
-/** Texts of two sentences say what to do themselves. */
+/** Pattern of texts with two sentences, which state the action themselves. */
 const whole = /\. [A-Z]|\.$|\. $/;
 const written = new Set(files.flatMap(messagesOf).filter((message) => !whole.test(message)));
 const page = readFileSync(new URL('docs/operate.md', root), 'utf8');

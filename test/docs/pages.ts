@@ -1,8 +1,8 @@
-/** A page of the documentation taken apart: sections, tables, code blocks, links. */
+/** Pages of the documentation in their parts: sections, tables, code blocks, links. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface CodeBlock {
-  /** The heading it stands under. */
+  /** Heading of the block. */
   readonly section: string;
   readonly language: string;
   readonly code: string;
@@ -11,30 +11,30 @@ export interface CodeBlock {
 export interface Page {
   readonly path: string;
   readonly text: string;
-  /** What stands under a heading of any level, to the next one of its level. */
+  /** Returns the text below a heading of any level, up to the next heading of the same or a higher level. */
   section(title: string): string;
-  /** The rows of the table in a section whose first heading is this one, cell by cell, without header and marks of code. */
+  /** Returns the rows of the table with this first heading in a section, cell by cell, without the header and the marks of code. */
   table(title: string, firstHeading: string): string[][];
   readonly codeBlocks: readonly CodeBlock[];
-  /** What the page points at: addresses, files, `#headings`. */
+  /** Targets of the links on the page: addresses, files, `#headings`. */
   readonly links: readonly string[];
-  /** The names under which headings can be linked to. */
+  /** Names by which a link can refer to a heading. */
   readonly anchors: readonly string[];
-  /** The heading that a link of the page leads to; undefined where there is none. */
+  /** Returns the heading that an anchor of the page leads to, or undefined. */
   titleOf(anchor: string): string | undefined;
 }
 
-/** `` `a` `` → `a`, when that is all there is. */
+/** Returns `a` for `` `a` ``, if the cell contains only that. */
 const plain = (cell: string): string => cell.trim().replace(/^`([^`]*)`$/, '$1');
 
-/** As GitHub makes them. */
+/** Returns the anchor of a heading as GitHub writes it. */
 const anchorOf = (heading: string): string =>
   `#${heading
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-')}`;
 
-/** The text with code blocks blanked, line by line: what is in them is neither heading nor link. */
+/** Returns the text with code blocks blanked line by line, because code contains no headings and no links. */
 const proseOf = (text: string): string => text.replace(/^```[\s\S]*?^```/gm, (block) => block.replace(/.+/g, ''));
 
 interface Heading {
@@ -86,7 +86,7 @@ function readPage(path: string): Page {
   return { path, text, section, table, codeBlocks, links, anchors, titleOf };
 }
 
-/** The pages that people read: those of the root, and all of docs/. */
+/** Pages for readers: those in the root, and all of docs/. */
 export const pages: readonly Page[] = [
   ...readdirSync('.'),
   ...readdirSync('docs', { encoding: 'utf8', recursive: true }).map((name) => `docs/${name}`),

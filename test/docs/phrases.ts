@@ -7,7 +7,7 @@ export interface Phrase {
   readonly text: string;
 }
 
-/** The texts that an expression can be. An inserted value stands for the name of something. */
+/** Returns the texts that an expression can have. The name `'x'` replaces an inserted value. */
 function textsOf(node: ts.Node): readonly string[] {
   if (ts.isStringLiteralLike(node)) return [node.text];
   if (ts.isTemplateExpression(node)) return [node.head.text + node.templateSpans.map(({ literal }) => `'x'${literal.text}`).join('')];
@@ -16,8 +16,8 @@ function textsOf(node: ts.Node): readonly string[] {
 }
 
 /**
- * The texts of expressions in the sources below some folders.
- * @param at the expressions of a node that are phrases; `skip` for a node whose inner nodes are left out.
+ * Returns the texts of expressions in the sources below some folders.
+ * @param at returns the expressions of a node that are phrases, or `skip` to leave out the inner nodes.
  */
 export function phrasesIn(
   folders: readonly string[],
@@ -42,7 +42,7 @@ export function phrasesIn(
   });
 }
 
-/** The expressions that a function returns. */
+/** Returns the expressions that a function returns. */
 export function answersOf(node: ts.Node): readonly ts.Node[] {
   const found: ts.Node[] = [];
   const visit = (inner: ts.Node): void => {

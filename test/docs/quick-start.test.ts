@@ -17,7 +17,7 @@ function blocksOf(section: string | undefined, language: string): readonly strin
   return page.codeBlocks.filter((block) => block.section === section && block.language === language).map(({ code }) => code);
 }
 
-/** The JSON that the page shows, with ids of this issuer. */
+/** Returns the JSON that the page shows, with any UUID as `sub` and `tid`. */
 function shownIn(section: string | undefined, index = 0): Record<string, unknown> {
   const uuid = expect.stringMatching(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
   return JSON.parse(blocksOf(section, 'json')[index] ?? '', (name, value) => (name === 'sub' || name === 'tid' ? uuid : value));

@@ -1,4 +1,4 @@
-/** docs/saml-products.md: what it says to send to the admin API is taken as it stands. */
+/** docs/saml-products.md: the admin API accepts each request body of the page. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -38,7 +38,8 @@ describe('the settings of products and libraries', () => {
   test.each(blocks)('%s', async (product, json) => {
     const admin = await asAdministrator(service.issuer, 'acme');
     const { metadataUrl, ...given } = JSON.parse(json) as { readonly metadataUrl?: string };
-    // The product does not run here: its metadata is at an address of ours, of its own because two products may have one path.
+    // The test serves the metadata, because the product does not run here. Each product has its own address, because two products may have
+    // the same path.
     const at = metadataUrl === undefined ? {} : { metadataUrl: `http://${origin()}/${product}${new URL(metadataUrl).pathname}` };
     const {
       status,

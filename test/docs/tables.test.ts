@@ -1,4 +1,4 @@
-/** The documentation says what is so: its tables against the code that they are about. */
+/** Tables of the documentation, compared with the code that they describe. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
@@ -209,7 +209,7 @@ describe('the tables of the documentation', () => {
       return number === undefined ? [] : [{ number, works: works !== '' }];
     });
     const isTested = (number: string) => names.some((name) => name.split(/[^\d.]+/).includes(number));
-    // Services that work in process are tested where they are.
+    // Services that work in process are tested in other folders.
     const own = new Set(['4.12']);
     expect(rows.filter(({ number, works }) => !own.has(number) && works !== isTested(number))).toEqual([]);
     expect(names.length).toBeGreaterThan(300);
@@ -224,10 +224,10 @@ describe('the tables of the documentation', () => {
   });
 });
 
-/** Rows by their first cell, as a reader looks one up. */
+/** Sorts rows by their first cell. */
 const sorted = (rows: readonly string[][]): string[][] => rows.toSorted(([one = ''], [other = '']) => one.localeCompare(other, 'en'));
 
-/** `'/idp'` and `` `a` `` as one would read them. */
+/** Returns a cell without marks of code. */
 const unmarked = (value = ''): string => value.replaceAll('`', '');
 
 function membersOf(file: string, name: string): readonly ts.TypeElement[] {
@@ -238,7 +238,7 @@ function membersOf(file: string, name: string): readonly ts.TypeElement[] {
   return [...found.members];
 }
 
-/** Members of a group of an extension's context, those that it inherits first. */
+/** Returns the members of a group of an extension's context, inherited members first. */
 function membersOfGroup(group: string): readonly string[] {
   const inherited = { claims: ['clients/account-claims', 'AccountClaims'], sessions: ['sign-in/sessions', 'Sessions'] }[group];
   const [file, name] = inherited ?? [];
