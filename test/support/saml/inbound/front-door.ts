@@ -1,4 +1,4 @@
-/** The front door for messages of service providers, over HTTP: this is the one place that says what answers at the endpoints. */
+/** Front door for messages of service providers, over HTTP: only this file says which handlers answer at the endpoints. */
 import type { Context, Extension, ExtensionContext } from 'tenant-idp/extension';
 import { type SamlOptions, saml } from 'tenant-idp/extensions/saml';
 import type { Received } from '../../../../extensions/saml/front-door/front-door.js';
@@ -25,7 +25,7 @@ export type Outcome =
       readonly acs?: { readonly url: string; readonly index: number };
     });
 
-/** A row, and whose it is. */
+/** A row of a service provider, and its owner. */
 export interface Registered {
   readonly id: string;
   /** Default: the instance. */
@@ -62,7 +62,7 @@ async function register({ records: { collection, ofInstance } }: ExtensionContex
   }
 }
 
-/** The extension, which registers service providers when it starts: with the same ids on each node. */
+/** Returns an extension that registers service providers when it starts, with the same ids on each node. */
 export const withServiceProviders = (extension: Extension, registered: () => readonly Registered[]): Extension => ({
   ...extension,
   start: async (context) => {
@@ -75,7 +75,7 @@ export const withServiceProviders = (extension: Extension, registered: () => rea
 const REFUSED = 'x-refused';
 
 /**
- * The SAML extension, with its routes and pages. What would go on with a message that was let in shows it instead, in JSON.
+ * Returns the SAML extension with its routes and pages. A handler that would continue with an accepted message shows the message in JSON.
  * @param registered is asked when the service starts
  */
 export function receivingExtension(options: SamlOptions, registered: () => readonly Registered[]): Extension {
@@ -135,7 +135,7 @@ const newAddress = fromEverywhere();
 /** Sends a query as it is. */
 export const sendRedirect = async (endpoint: string, query: string): Promise<Outcome> => readOutcome(await fetch(`${endpoint}?${query}`));
 
-/** Posts a form; a text is sent as it is. @param address whose it is. Default: a new one. */
+/** Posts a form; a text is sent as it is. @param address of the sender. Default: a new one. */
 export const sendPost = async (
   endpoint: string,
   fields: Readonly<Record<string, string>> | string,
@@ -149,5 +149,5 @@ export const sendPost = async (
     }),
   );
 
-/** Why it was refused, or `accepted`. */
+/** Returns the reason of a refusal, or `accepted`. */
 export const reasonOf = (outcome: Outcome): string => ('reason' in outcome ? outcome.reason : 'accepted');

@@ -1,4 +1,7 @@
-/** One of several processes that take messages of service providers, over a Redis that they share. Started by {@link startSamlNode}; ends when that process does. */
+/**
+ * One of several nodes that receive messages of service providers and share a Redis. {@link startSamlNode} starts the node, which ends when
+ * the process of its caller ends.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -47,7 +50,7 @@ if (process.send && process.argv[1] === new URL(import.meta.url).pathname) {
     cookies: { keys: ['what the nodes of the tests sign cookies with'] },
     subjectSalt: 'salt of the test tenant identities',
     passwords: cheapPasswords,
-    // Forms of one network count as wrong until they are verified, so many at once would be refused by that limit.
+    // Forms of one network count as invalid until they are verified. The limit would refuse many concurrent forms.
     trustProxy: fromEverywhere(),
     logger: { debug() {}, info() {}, warn() {}, error: console.error },
     extensions: [withServiceProviders(saml(keys ? { keys } : {}), () => registered)],

@@ -1,7 +1,7 @@
 import { expect, jest } from '@jest/globals';
 import { DOMParser } from '@xmldom/xmldom';
 
-/** Returns the answer of `send`, and the number of parser calls in between: of the service's parser, and of the one in the library that verifies. */
+/** Returns the answer of `send`, and the number of parser calls by the service and by the library that verifies. */
 export async function countingParses<Answer>(send: () => Promise<Answer>): Promise<{ readonly answer: Answer; readonly parses: number }> {
   const spy = jest.spyOn(DOMParser.prototype, 'parseFromString');
   try {

@@ -1,4 +1,4 @@
-/** The service providers that tests of the front door send messages of. */
+/** Service providers whose messages the tests send to the front door. */
 
 import type { SamlOptions } from 'tenant-idp/extensions/saml';
 import { testSeed } from '../../service/seed.js';
@@ -11,15 +11,15 @@ import { endpointsOf, type Registered, receivingExtension } from './front-door.j
 export const contoso = '0197a000-0000-7000-8000-00000000c000';
 const seed = { ...testSeed, tenants: [...testSeed.tenants, { id: contoso, name: 'Contoso', organisationNumber: '910000077' }] };
 
-/** Wants signed requests. */
+/** EntityID of a service provider that requires signed requests. */
 export const wiki = 'https://wiki.test/saml';
-/** Wants them, too. */
+/** EntityID of another service provider that requires signed requests. */
 export const shop = 'https://shop.test/saml';
-/** Has a certificate, and wants no signed requests. */
+/** EntityID of a service provider with a certificate that does not require signed requests. */
 export const lax = 'https://lax.test/saml';
-/** Has none. */
+/** EntityID of a service provider without a certificate. */
 export const keyless = 'https://keyless.test/saml';
-/** Has two keys, because it changes them. */
+/** EntityID of a service provider with two keys, because it rotates its key. */
 export const rotating = 'https://rotating.test/saml';
 export const elliptic = 'https://elliptic.test/saml';
 export const disabled = 'https://disabled.test/saml';
@@ -66,7 +66,7 @@ export async function registeredOnes(): Promise<{ readonly keys: Keys; readonly 
   };
 }
 
-/** A service with the front door and all of them, for the tests of a file. */
+/** Starts a service with the front door and all service providers of this file, for the tests of a file. */
 export function useFrontDoor(options: SamlOptions = {}) {
   let known: Keys | undefined;
   const service: IdpInUse = useIdp(async () => {

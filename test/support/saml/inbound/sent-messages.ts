@@ -1,4 +1,4 @@
-/** Messages as service providers send them, and as attackers would: written, signed and carried with nothing of the service's own. */
+/** Messages as service providers and attackers send them: written, signed and encoded without the service's own SAML code. */
 
 import { createHash, randomUUID, sign } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
@@ -29,14 +29,14 @@ export interface MessageParts {
   readonly id?: string;
   readonly version?: string;
   readonly issueInstant?: string;
-  /** Null: none. */
+  /** Null means: no `Destination`. */
   readonly destination?: string | null;
   readonly issuer: string;
   /** The whole element, in place of one with `issuer`. */
   readonly issuerElement?: string;
   /** More attributes of the root. */
   readonly attributes?: string;
-  /** After the issuer, and the signature. */
+  /** XML after the issuer, and after the signature. */
   readonly body?: string;
   readonly namespace?: string;
 }
@@ -83,7 +83,7 @@ export interface SigningOptions {
 
 const hashOf = (algorithm: string): string => `sha${/(1|256|384|512)$/.exec(algorithm)?.[1] ?? '256'}`;
 
-/** The document with a signature in it. */
+/** Returns the document with a signature in it. */
 export function signed(xml: string, { key, certificate }: Credentials, options: SigningOptions = {}): string {
   const {
     algorithm = uris.rsaSha256,
@@ -115,7 +115,7 @@ export function signed(xml: string, { key, certificate }: Credentials, options: 
   return signer.getSignedXml();
 }
 
-/** The signature in a document, as it stands there. */
+/** Returns the signature in a document, unchanged. */
 export function signatureIn(xml: string): string {
   const found = /<ds:Signature [\s\S]*<\/ds:Signature>/.exec(xml)?.[0];
   if (found === undefined) throw new Error('there is no signature');
@@ -125,7 +125,7 @@ export function signatureIn(xml: string): string {
 export interface RedirectOptions {
   readonly parameter?: 'SAMLRequest' | 'SAMLResponse';
   readonly relayState?: string;
-  /** Default: not signed. */
+  /** Credentials that sign. Default: not signed. */
   readonly by?: Credentials;
   readonly algorithm?: string;
   /** Encoding of values in the URL. @default `encodeURIComponent` */
@@ -133,7 +133,7 @@ export interface RedirectOptions {
   readonly ecForm?: 'ieee-p1363' | 'der';
 }
 
-/** The parameters of a URL, in their order and as they stand there. */
+/** Returns the parameters of a URL, in their order and as encoded in the URL. */
 export function redirectParameters(xml: string | Buffer, options: RedirectOptions = {}): [name: string, raw: string][] {
   const {
     parameter = 'SAMLRequest',
@@ -153,10 +153,10 @@ export function redirectParameters(xml: string | Buffer, options: RedirectOption
 
 export const joined = (pairs: readonly (readonly [string, string])[]): string => pairs.map(([name, raw]) => `${name}=${raw}`).join('&');
 
-/** The query of a URL. */
+/** Returns the query of a URL. */
 export const redirectQuery = (xml: string | Buffer, options?: RedirectOptions): string => joined(redirectParameters(xml, options));
 
-/** The fields of a form. */
+/** Returns the fields of a form. */
 export const postFields = (
   xml: string | Buffer,
   { parameter = 'SAMLRequest', relayState }: Pick<RedirectOptions, 'parameter' | 'relayState'> = {},

@@ -1,5 +1,5 @@
 /** Self-signed certificates, as service providers have them. */
-// The generator registers its parts by it.
+// The certificate generator registers its parts with this package.
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { X509CertificateGenerator } from '@peculiar/x509';
@@ -21,7 +21,7 @@ export interface MadeCertificate {
   readonly privateKey: webcrypto.CryptoKey;
 }
 
-/** @param key bits of an RSA key, or a curve. @param isOver whether it ran out yesterday. */
+/** @param key bits of an RSA key, or a curve. @param isOver whether the certificate expired yesterday. */
 export async function makeCertificate(key: 1024 | 2048 | 'P-256' | 'Ed25519' = 2048, isOver = false): Promise<MadeCertificate> {
   const algorithm =
     typeof key === 'number' ? rsa(key) : key === 'P-256' ? { name: 'ECDSA', namedCurve: key, hash: 'SHA-256' } : { name: key };

@@ -8,7 +8,7 @@ export interface TestKey {
   readonly key: string;
   /** The certificate as PEM. */
   readonly certificate: string;
-  /** The same as DER in base64. */
+  /** The certificate as DER in base64. */
   readonly der: string;
   readonly signer: Signer;
 }
@@ -23,7 +23,7 @@ async function make(name: string): Promise<TestKey> {
   return { key, certificate: pemOf(certificate), der: certificate, signer: createSigner(createPrivateKey(key), certificate) };
 }
 
-/** The key of this name: the same one each time. */
+/** Returns the key of this name, the same one each time. */
 export function testKeyOf(name: string): Promise<TestKey> {
   const key = made.get(name) ?? make(name);
   made.set(name, key);

@@ -1,4 +1,4 @@
-/** Messages for tests of what we send. */
+/** Messages for tests of the messages that the service sends. */
 import type { Assertion, ResponseParts, ResponsePolicy } from '../../../../extensions/saml/messages/response.js';
 
 export const idpEntityId = 'https://idp.example.com/idp/saml/metadata';

@@ -8,7 +8,7 @@ export const schemaPackages = {
   'xmltooling-schemas': '/usr/share/xml/xmltooling/xmldsig-core-schema.xsd',
 } as const;
 
-/** Everything that our messages and metadata use, so that nothing in them is skipped for want of a schema. */
+/** Schema that imports all schemas of the service's messages and metadata, so that the validator skips no element. */
 const all = `<schema xmlns="http://www.w3.org/2001/XMLSchema">
   <import namespace="urn:oasis:names:tc:SAML:2.0:assertion" schemaLocation="saml-schema-assertion-2.0.xsd"/>
   <import namespace="urn:oasis:names:tc:SAML:2.0:protocol" schemaLocation="saml-schema-protocol-2.0.xsd"/>
@@ -24,7 +24,7 @@ function createValidator(): XsdValidator {
     const folder = join(example, '..');
     for (const file of readdirSync(folder)) files.set(file, join(folder, file));
   }
-  // Schemas name each other by URLs of W3C as well; none is fetched.
+  // Schemas also name each other by URLs of W3C. The validator fetches none of these URLs.
   xmlRegisterInputProvider({
     match: (url) => files.has(basename(url)),
     open: (url) => openBuffer(readFileSync(files.get(basename(url)) ?? '')),
@@ -38,7 +38,7 @@ function createValidator(): XsdValidator {
   return XsdValidator.fromDoc(schema);
 }
 
-/** @throws with the first place that is not as the schemas want it */
+/** Validates XML against the schemas. @throws with the first place that is invalid */
 export function validate(xml: string): void {
   validator ??= createValidator();
   using document = XmlDocument.fromString(xml);

@@ -1,4 +1,4 @@
-/** Three verifiers of signatures that have nothing in common: xml-crypto, xmlsec1 and node-saml; and what each reads. */
+/** Three verifiers of signatures that share no code with the service's signer: xml-crypto, xmlsec1 and node-saml. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { acsUrl, idpEntityId, spEntityId } from './messages.js';
 
 const DS = 'http://www.w3.org/2000/09/xmldsig#';
 
-/** The names of the elements that a signature covers, by xml-crypto. @throws where one does not hold */
+/** Returns the names of the elements that signatures cover, by xml-crypto. @throws if a signature is invalid */
 export function signedByXmlCrypto(xml: string, certificate: string): readonly string[] {
   const document = new DOMParser().parseFromString(xml, 'text/xml');
   return [...Array.from(document.getElementsByTagNameNS(DS, 'Signature'))].map((signature) => {
@@ -42,7 +42,7 @@ const names: Readonly<Record<string, string>> = {
   Assertion: 'urn:oasis:names:tc:SAML:2.0:assertion',
 };
 
-/** @param path of the element whose own signature is verified, by local names: `['Response', 'Assertion']`. @throws where it does not hold */
+/** @param path of the element whose own signature is verified: local names as `['Response', 'Assertion']`. @throws if it is invalid */
 export const verifyByXmlsec = (xml: string, certificate: string, path: readonly string[]): Promise<void> =>
   withFiles({ 'message.xml': xml, 'certificate.pem': certificate }, async (at) => {
     const ids = Object.entries(names).flatMap(([name, namespace]) => ['--id-attr:ID', `${namespace}:${name}`]);
@@ -51,14 +51,14 @@ export const verifyByXmlsec = (xml: string, certificate: string, path: readonly 
     await run('xmlsec1', ['--verify', ...key, ...ids, '--node-xpath', xpath, at('message.xml')]);
   });
 
-/** The document with what was encrypted in clear. */
+/** Returns the document with its encrypted elements decrypted. */
 export const decryptByXmlsec = (xml: string, key: string): Promise<string> =>
   withFiles({ 'message.xml': xml, 'key.pem': key }, async (at) => {
     const { stdout } = await run('xmlsec1', ['--decrypt', '--privkey-pem', at('key.pem'), at('message.xml')], { maxBuffer: 1 << 26 });
     return stdout;
   });
 
-/** A service provider by node-saml; what it wants signed is what the test says. */
+/** Returns a service provider by node-saml. The test's options say which elements must be signed. */
 export const nodeSaml = (idpCert: string | string[], options: Partial<SamlConfig> = {}): SAML =>
   new SAML({
     idpCert,

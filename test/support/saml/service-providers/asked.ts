@@ -15,7 +15,7 @@ export interface Asked {
   readonly relayState?: string;
 }
 
-/** The URL of such a request. */
+/** Returns the URL of an unsigned request. */
 export function requestUrl(
   { idp, entityId }: Pick<RegisteredServiceProvider, 'idp' | 'entityId'>,
   { id = newId(), attributes = '', body = '', relayState }: Asked = {},

@@ -1,9 +1,9 @@
 /** Fields of a new service provider, as an administrator sends them, and their path. */
 
-/** Service providers of the instance. */
+/** Path of the service providers of the instance. */
 export const ofInstance = '/saml-service-providers';
 
-/** Service providers of a tenant. */
+/** Returns the path of the service providers of a tenant. */
 export const ofTenant = (tid: string | undefined): string => `/tenants/${tid}/saml-service-providers`;
 
 let made = 0;

@@ -1,4 +1,4 @@
-/** A service provider that shares no code with us: Apache with mod_auth_mellon, as Debian has them. */
+/** A service provider that shares no code with this project: Apache with mod_auth_mellon, as packaged by Debian. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -11,18 +11,18 @@ import { testKeyOf } from '../keys/test-keys.js';
 const MODULES = '/usr/lib/apache2/modules';
 const PROGRAM = '/usr/sbin/apache2';
 
-/** Debian packages that it takes. */
+/** Debian packages that mellon requires. */
 export const mellonPackages = { apache2: PROGRAM, 'libapache2-mod-auth-mellon': join(MODULES, 'mod_auth_mellon.so') };
 
 export interface Mellon {
   readonly origin: string;
-  /** URL at which it publishes its metadata. */
+  /** URL at which mellon publishes its metadata. */
   readonly metadataUrl: string;
   stop(): Promise<void>;
   log(): Promise<string>;
 }
 
-/** Metadata of mellon that names another format than its own metadata does, which names transient NameIDs. */
+/** Returns metadata for mellon with another NameID format, because the metadata that mellon generates names transient NameIDs. */
 const metadataNaming = (format: string, origin: string, certificate: string): string =>
   `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${origin}/mellon/metadata">
 <SPSSODescriptor AuthnRequestsSigned="true" WantAssertionsSigned="true" protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
@@ -40,7 +40,7 @@ export async function startMellon(idpMetadata: string, format?: 'persistent'): P
   const port = await freePort();
   const dir = await mkdtemp(join(tmpdir(), 'mellon-'));
   const at = (name: string): string => join(dir, name);
-  // A name of its own, so that its cookies are of no other server.
+  // Mellon runs at another host name than the service, so that neither gets the other's cookies.
   const origin = `http://localhost:${port}`;
   const { key, certificate, der } = await testKeyOf('mellon');
   await mkdir(at('www'));
@@ -110,11 +110,11 @@ export async function startMellon(idpMetadata: string, format?: 'persistent'): P
     '</Location>',
   ];
   await writeFile(at('apache.conf'), `${config.join('\n')}\n`);
-  // Run by root, its workers are `www-data`.
+  // If root runs Apache, its workers run as `www-data`.
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? ['-c', 'User www-data', '-c', 'Group www-data'] : [];
   if (isRoot) spawnSync('chown', ['-R', 'www-data:www-data', dir]);
-  // Apache ends its whole process group, so it gets one of its own.
+  // Apache ends its whole process group, so Apache gets its own group.
   const server: ChildProcess = spawn(PROGRAM, ['-f', at('apache.conf'), ...user, '-D', 'FOREGROUND'], {
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,

@@ -1,4 +1,4 @@
-/** Service providers whose metadata is read from its URL: what answers there, and what an administrator does. */
+/** Service providers whose metadata is read from its URL: the host that answers there, and calls of an administrator. */
 import { beforeAll } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
 import type { AdminClient } from '../../administration/admin.js';
@@ -7,13 +7,13 @@ import { asAdministrator, useSaml } from '../service/administration.js';
 import { ofInstance } from './given.js';
 
 let made = 0;
-/** A service provider that there was not before, and the path of its metadata. */
+/** Returns the entityID of a new service provider, and the path of its metadata. */
 export const nextProvider = () => {
   made += 1;
   return { at: `/sp${made}`, entityId: `https://sp${made}.example` };
 };
 
-/** A service, an administrator of it, and a host of metadata, for the tests of a file. */
+/** Starts a service, an administrator's client, and a host of metadata, for the tests of a file. */
 export function useMetadataUrls() {
   const host = useDocumentHost();
   const service = useSaml(() => ({ extensions: [saml()] }));
@@ -38,7 +38,7 @@ export function useMetadataUrls() {
     refresh: (id: string) => root().post(`${ofInstance}/${id}/refresh`),
     problemsOf: async (id: string): Promise<readonly string[]> =>
       (await service.idp.health()).problems.filter((problem) => problem.id === id).map(({ code }) => code),
-    /** Returns the number of events about its changes. */
+    /** Returns the number of events about changes of the service provider. */
     updatesOf: async (id: string): Promise<number> =>
       (await service.idp.directory.eventFeed.read({ types: ['ServiceProviderUpdated'] })).events.filter(({ subject }) => subject === id)
         .length,

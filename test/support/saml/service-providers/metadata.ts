@@ -12,7 +12,7 @@ const SAML2 = 'urn:oasis:names:tc:SAML:2.0:protocol';
 const bindings = 'urn:oasis:names:tc:SAML:2.0:bindings';
 const formats = { 2: 'urn:oasis:names:tc:SAML:2.0:nameid-format', 1: 'urn:oasis:names:tc:SAML:1.1:nameid-format' };
 
-/** Comments, `1` for true, five bindings, algorithms, several names, a discovery service. */
+/** Metadata with comments, `1` for true, five bindings, algorithms, several names, a discovery service. */
 export const shibboleth = ({ signing, encryption }: Keys) => `<!--
 This is example metadata only. Do *NOT* supply it as is without review,
 and do *NOT* provide it in real time to your partners.
@@ -60,7 +60,7 @@ and do *NOT* provide it in real time to your partners.
   </md:SPSSODescriptor>
 </md:EntityDescriptor>`;
 
-/** One key without a use, logout by Redirect with another address for responses. */
+/** Metadata with one key without a use, and logout by Redirect with another address for responses. */
 export const mellon = ({ signing }: Keys) => `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
 <EntityDescriptor entityID="https://intranet.example/mellon/metadata" xmlns="${MD}" xmlns:ds="${DS}">
  <SPSSODescriptor AuthnRequestsSigned="true" WantAssertionsSigned="true" protocolSupportEnumeration="${SAML2}">
@@ -76,7 +76,7 @@ ${(signing.match(/.{1,76}/g) ?? []).join('\r\n')}
  </SPSSODescriptor>
 </EntityDescriptor>`;
 
-/** Encryption by CBC alone, e-mail addresses, logout by POST. */
+/** Metadata with encryption by CBC alone, e-mail addresses, logout by POST. */
 export const nodeSaml = ({ signing, encryption }: Keys) => `<?xml version="1.0"?>
 <EntityDescriptor xmlns="${MD}" xmlns:ds="${DS}" entityID="node-app" ID="node_app">
   <SPSSODescriptor protocolSupportEnumeration="${SAML2}" AuthnRequestsSigned="true">
@@ -94,7 +94,7 @@ export const nodeSaml = ({ signing, encryption }: Keys) => `<?xml version="1.0"?
   </SPSSODescriptor>
 </EntityDescriptor>`;
 
-/** A signature, descriptors of other roles and protocols, several keys, an index that is missing. */
+/** Metadata with a signature, descriptors of other roles and protocols, several keys, a missing index. */
 export const activeDirectory = ({ signing, encryption }: Keys) => `\ufeff<?xml version="1.0" encoding="utf-8"?>
 <EntityDescriptor ID="_4b7c-88" entityID="http://adfs.example/adfs/services/trust" xmlns="${MD}">
   <ds:Signature xmlns:ds="${DS}"><ds:SignedInfo><ds:CanonicalizationMethod Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/></ds:SignedInfo><ds:SignatureValue>AAAA</ds:SignatureValue></ds:Signature>
@@ -123,7 +123,7 @@ export const activeDirectory = ({ signing, encryption }: Keys) => `\ufeff<?xml v
   </Organization>
 </EntityDescriptor>`;
 
-/** `validUntil`, an address with a query. */
+/** Metadata with `validUntil`, and an address with a query. */
 export const salesforce = ({
   signing,
 }: Keys) => `<?xml version="1.0" encoding="UTF-8"?><md:EntityDescriptor xmlns:md="${MD}" xmlns:ds="${DS}" entityID="https://example.my.salesforce.com" validUntil="2091-11-23T12:00:00.000Z">
@@ -135,14 +135,14 @@ export const salesforce = ({
    </md:SPSSODescriptor>
 </md:EntityDescriptor>`;
 
-/** Prefixes of its own, an aggregate around it with another that is no service provider. */
+/** Metadata with unusual prefixes, in an aggregate with another entity that is no service provider. */
 export const pysaml2 = ({ signing, encryption }: Keys) => `<?xml version='1.0' encoding='UTF-8'?>
 <ns0:EntitiesDescriptor xmlns:ns0="${MD}" xmlns:ns1="${DS}" Name="urn:example:all" validUntil="2090-01-01T00:00:00Z">
 <ns0:EntityDescriptor entityID="https://idp.example/idp.xml"><ns0:IDPSSODescriptor protocolSupportEnumeration="${SAML2}"><ns0:SingleSignOnService Binding="${bindings}:HTTP-Redirect" Location="https://idp.example/sso"/></ns0:IDPSSODescriptor></ns0:EntityDescriptor>
 <ns0:EntityDescriptor entityID="https://py.example/sp.xml"><ns0:SPSSODescriptor AuthnRequestsSigned="false" WantAssertionsSigned="true" protocolSupportEnumeration="${SAML2}"><ns0:KeyDescriptor use="encryption"><ns1:KeyInfo><ns1:X509Data><ns1:X509Certificate>${encryption}</ns1:X509Certificate></ns1:X509Data></ns1:KeyInfo></ns0:KeyDescriptor><ns0:KeyDescriptor use="signing"><ns1:KeyInfo><ns1:X509Data><ns1:X509Certificate>${signing}</ns1:X509Certificate></ns1:X509Data></ns1:KeyInfo></ns0:KeyDescriptor><ns0:SingleLogoutService Binding="${bindings}:HTTP-Redirect" Location="https://py.example/slo/redirect"/><ns0:NameIDFormat>${formats[2]}:persistent</ns0:NameIDFormat><ns0:AssertionConsumerService Binding="${bindings}:HTTP-POST" Location="https://py.example/acs/post" index="1"/></ns0:SPSSODescriptor></ns0:EntityDescriptor>
 </ns0:EntitiesDescriptor>`;
 
-/** A small one. @param of its parts */
+/** Returns small metadata. @param of parts of the metadata */
 export const plain = (
   of: {
     readonly entityId?: string;
@@ -156,6 +156,6 @@ export const plain = (
   return `<md:EntityDescriptor xmlns:md="${MD}" xmlns:ds="${DS}" entityID="${entityId}" ${around}><md:SPSSODescriptor protocolSupportEnumeration="${SAML2}" ${flags}>${inside}<md:AssertionConsumerService Binding="${bindings}:HTTP-POST" Location="${acs}" index="0"/></md:SPSSODescriptor></md:EntityDescriptor>`;
 };
 
-/** A key of the small one. @param inside after its certificate */
+/** Returns a key for {@link plain}. @param inside XML after the certificate */
 export const keyDescriptor = (certificate: string, use = 'signing', inside = ''): string =>
   `<md:KeyDescriptor${use === '' ? '' : ` use="${use}"`}><ds:KeyInfo><ds:X509Data><ds:X509Certificate>${certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>${inside}</md:KeyDescriptor>`;

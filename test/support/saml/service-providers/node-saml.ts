@@ -1,4 +1,4 @@
-/** A service provider of its own on a free port, with a session of its own for each browser: @node-saml/node-saml reads and writes its messages. */
+/** A service provider on a free port, with a session for each browser. @node-saml/node-saml reads and writes its messages. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -37,9 +37,9 @@ export interface TestServiceProvider {
   readonly acsUrl: string;
   readonly sloUrl: string;
   readonly key: TestKey;
-  /** Sends the browser to the identity provider: with `relayState` and `binding` in the query. */
+  /** URL that sends the browser to the identity provider. The query may have `relayState` and `binding`. */
   readonly loginUrl: string;
-  /** Signs the browser out everywhere. */
+  /** URL that signs the browser out everywhere. */
   readonly logoutUrl: string;
   /** The service provider of the library. */
   readonly saml: SAML;
@@ -49,7 +49,7 @@ export interface TestServiceProvider {
   readonly sessions: ReadonlyMap<string, Profile>;
   /** Responses at its consumer service, each as a form. */
   readonly responses: readonly Readonly<Record<string, string>>[];
-  /** Statuses of the logouts that it began, as they were answered. */
+  /** Statuses in the answers to the logouts that the service provider began. */
   readonly loggedOut: readonly (readonly string[])[];
   /** Metadata as the library writes it. */
   metadata(): string;

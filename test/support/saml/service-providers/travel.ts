@@ -2,11 +2,11 @@
 import { inflateRawSync } from 'node:zlib';
 import { Agent, type Answer, formOf } from '../../client/agent.js';
 
-/** A page whose script posts its form at once: ours, and those of service providers. */
+/** Whether the page posts its form immediately, as pages of the service and of service providers do. */
 const isSentOn = ({ body }: Pick<Answer, 'body'>): boolean =>
   /HTMLFormElement\.prototype\.submit\.call|onload="document\.forms\[0\]\.submit\(\)"/.test(body);
 
-/** The message that a page posts, or a redirect carries; undefined where there is none. */
+/** Returns the message that a page posts or a redirect carries; undefined if there is none. */
 export function messageIn({ body, location, url }: Answer): { readonly xml: string; readonly relayState: string | undefined } | undefined {
   if (location !== undefined) {
     const query = new URL(location).searchParams;
@@ -19,10 +19,10 @@ export function messageIn({ body, location, url }: Answer): { readonly xml: stri
   return SAMLRequest === undefined ? undefined : { xml: Buffer.from(SAMLRequest, 'base64').toString(), relayState };
 }
 
-/** Whether the answer brings a message to somebody. */
+/** Whether the answer carries a message. */
 export const hasMessage = (answer: Answer): boolean => messageIn(answer) !== undefined;
 
-/** Posts a form of another site: cookies that are `SameSite=Lax` stay behind, those of the answer are kept. */
+/** Posts a form of another site, without cookies that are `SameSite=Lax`. The agent keeps the cookies of the answer. */
 export async function postAcross(agent: Agent, action: string, fields: Record<string, string>): Promise<Answer> {
   const stranger = new Agent();
   const answer = await stranger.post(action, fields);
@@ -31,8 +31,8 @@ export async function postAcross(agent: Agent, action: string, fields: Record<st
 }
 
 /**
- * Goes on by redirects and by pages that send themselves on, from site to site, until a page that waits for a person.
- * @param until stops there as well: it gets each answer on the way.
+ * Follows redirects and pages that post their form immediately, from site to site, until a page waits for a person.
+ * @param until gets each answer on the way. The travel also ends when `until` returns true.
  */
 export async function travel(agent: Agent, from: Answer | string, until: (answer: Answer) => boolean = () => false): Promise<Answer> {
   let answer = typeof from === 'string' ? await agent.get(from) : from;
@@ -47,7 +47,7 @@ export async function travel(agent: Agent, from: Answer | string, until: (answer
   return answer;
 }
 
-/** Goes on as `travel` does, with a service provider whose cookies are `SameSite=None`: they come along with what is posted to its origin. */
+/** Travels as `travel` does, with a service provider whose cookies are `SameSite=None`: posts to its origin carry the cookies. */
 export async function travelWithCookies(agent: Agent, from: Answer | string, origin: string): Promise<Answer> {
   const isPostedThere = (answer: Answer): boolean => hasMessage(answer) && answer.body.includes(`action="${origin}/`);
   const answer = await travel(agent, from, isPostedThere);

@@ -26,5 +26,5 @@ export async function asAdministrator(issuer: string, id: 'root' | 'acme' | 'glo
   return administer(issuer, await adminToken(issuer, id, (id === 'reader' ? own.slice(0, 1) : scopes).join(' ')));
 }
 
-/** A service with the extension, for the tests of a file. */
+/** Starts a service with the options of administrators, for the tests of a file. */
 export const useSaml = (options: () => TestIdpOptions) => useIdp(() => ({ ...samlOptions, ...options() }));

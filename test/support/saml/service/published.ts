@@ -1,11 +1,11 @@
-/** A service with SAML, and what it publishes. */
+/** Options of a service with SAML, and its published metadata. */
 import { type SamlOptions, saml } from 'tenant-idp/extensions/saml';
 import { samlOptions } from './administration.js';
 
 /** Options of a service with SAML. */
 export const withSaml = (options: SamlOptions = {}) => ({ ...samlOptions, extensions: [saml(options)] });
 
-/** The certificates of metadata, in their order. */
+/** Returns the certificates of metadata, in their order. */
 export const certificatesIn = (metadata: string): readonly string[] =>
   [...metadata.matchAll(/<ds:X509Certificate>([^<]+)</g)].map(([, certificate = '']) => certificate);
 

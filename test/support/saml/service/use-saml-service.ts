@@ -19,7 +19,7 @@ export interface RegisteredServiceProvider extends TestServiceProvider {
   /** Id of its record. */
   readonly id: string;
   readonly idp: IdpDescription;
-  /** Changes what is registered, as an administrator does. */
+  /** Changes the registration, as an administrator does. */
   register(change: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
@@ -35,9 +35,9 @@ export interface SamlInUse extends IdpInUse {
   describe(tid?: string): Promise<IdpDescription>;
   /** Starts a service provider and registers it by the admin API. */
   add(options?: AddOptions): Promise<RegisteredServiceProvider>;
-  /** The tenant of this name in the seed. */
+  /** Returns the id of the tenant with this name. */
   tid(name: string): Promise<string>;
-  /** The user of this name. */
+  /** Returns the id of the user with this name. */
   oid(userName: string): Promise<string>;
 }
 
@@ -82,7 +82,7 @@ export function useSamlService({ saml: own = {}, extensions = [], ...options }: 
       started.push(provider);
       const admin = await administrator();
       const path = `${tid === undefined ? '' : `/tenants/${tid}`}/saml-service-providers`;
-      // One of all tenants takes no NameID that two tenants could give to two people.
+      // The admin API refuses a service provider of all tenants if users of two tenants may have the same NameID.
       const everyTenant = (await service.idp.directory.tenants.find({ limit: 100 })).map((tenant) => tenant.id);
       const withTenants = (fields: Readonly<Record<string, unknown>>) => {
         const { format } = (fields.nameId ?? {}) as { readonly format?: string };
@@ -116,13 +116,13 @@ export const bob = { userName: 'bob@globex.test', password: 'bob' } as const;
 export const alice = { userName: 'alice@acme.test', password: 'alice' } as const;
 export const carol = { userName: 'carol@acme.test', password: 'carol' } as const;
 
-/** Signs in on the pages of the service, to which a service provider led; the answer is where the browser ends up. */
+/** Signs in on the pages of the service, to which a service provider led. Returns the last answer. */
 export async function signInOn(agent: Agent, page: Answer, { userName, password }: Someone): Promise<Answer> {
   const next = await agent.submit(page, { identifier: userName });
   return travel(agent, await agent.submit(next, { password }));
 }
 
-/** A browser that is signed in at these service providers, by one sign-in. */
+/** Returns a browser that is signed in at these service providers, by one sign-in. */
 export async function signedInAt(providers: readonly TestServiceProvider[], person: Someone = bob): Promise<Agent> {
   const agent = new Agent();
   for (const { loginUrl } of providers) {
