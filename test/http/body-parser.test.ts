@@ -1,4 +1,4 @@
-/** Bodies of requests, as the first request with one finds the parser. */
+/** Bodies of requests: a parser that the first requests with a body load. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +11,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** A server with a parser that no request has loaded yet, which answers what it read. */
+/** Starts a server that answers with the body that it read. No request has loaded its parser yet. Returns its URL. */
 async function startReading(): Promise<string> {
   const app = new Koa();
   const parser = createBodyParser({

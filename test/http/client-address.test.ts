@@ -73,7 +73,7 @@ test.each([
   expect(shownAddress(address, 'truncated')).toBe(block);
   expect(shownAddress(address, 'full')).toBe(block && address);
   expect(shownAddress(address, 'none')).toBeUndefined();
-  // What is stored is shown as the option says now.
+  // A stored block is shown unchanged, under `full` too.
   if (block !== undefined) for (const part of ['full', 'truncated'] as const) expect(shownAddress(block, part)).toBe(block);
 });
 

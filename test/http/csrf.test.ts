@@ -15,7 +15,7 @@ const token = csrf.token(request(), 'uid');
 test.each([
   ['nothing but the token', {}],
   ['of this origin', { origin, 'sec-fetch-site': 'same-origin' }],
-  // A page with `Referrer-Policy: no-referrer` posts so. @see Fetch §3.2
+  // A page with `Referrer-Policy: no-referrer` posts the origin `null`. @see Fetch §3.2
   ['an opaque origin', { origin: 'null', 'sec-fetch-site': 'same-origin' }],
 ])('design §6 CSRF: accepts %s', (_, headers) => {
   expect(csrf.check(request(headers), 'uid', token)).toBe(true);

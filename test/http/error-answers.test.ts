@@ -1,4 +1,4 @@
-/** House §1: what an error becomes is one rule, for routes and grant types of extensions, at each door. */
+/** House §1: one rule turns errors into answers, for routes and grant types of extensions, at each door. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { IdpError } from 'tenant-idp';
 import { defineErrors, type Extension, form } from 'tenant-idp/extension';

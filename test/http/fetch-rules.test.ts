@@ -1,4 +1,4 @@
-/** An address of a private network is refused in production where it is written, in whichever spelling, and names are not. */
+/** Addresses of private networks: production refuses each spelling when it is written, and accepts names. */
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
@@ -10,7 +10,7 @@ import type { Json } from '../support/client/agent.js';
 import { lastingOptions } from '../support/service/idp.js';
 import { silentLogger } from '../support/service/test-directory.js';
 
-/** Spellings of an IPv4 address that the parser of URLs takes. */
+/** Returns spellings of an IPv4 address that the parser of URLs accepts. */
 function spellings(address: string): string[] {
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
   const number = ((a * 256 + b) * 256 + c) * 256 + d;
@@ -129,7 +129,7 @@ describe('what administrators write in production', () => {
 
   test.each(members)('%s of %s takes names, public addresses and hosts of outgoing.allowHosts', async (pointer, path, body) => {
     for (const host of ['internal.example', 'localhost', '8.8.8.8', '10.20.30.40']) {
-      // Metadata is read at once, and there is none.
+      // The service reads SAML metadata immediately. Only `localhost` is tried, which has none.
       if (path === '/saml-service-providers' && host !== 'localhost') continue;
       const answer = await post(path, body(`https://${host}/x`));
       expect([host, pointer, answer.json.code ?? answer.status]).toEqual([

@@ -171,7 +171,7 @@ test.each([
 });
 
 describe('M14: names that are looked up for others', () => {
-  /** A name server that says nothing, or what it is told. */
+  /** Starts a name server that answers with `reply`, or never without one. */
   async function nameServer(reply?: (question: Buffer) => Buffer) {
     const socket = createSocket('udp4');
     let questions = 0;
@@ -185,7 +185,7 @@ describe('M14: names that are looked up for others', () => {
     const close = () => new Promise<void>((resolve) => socket.close(() => resolve()));
     return { resolver, close, questions: () => questions };
   }
-  /** An answer with these IPv4 addresses; of IPv6 there are none. */
+  /** Returns a reply with these IPv4 addresses, and with none for IPv6. */
   const answerWith =
     (...addresses: readonly string[]) =>
     (question: Buffer) => {

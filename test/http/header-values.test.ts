@@ -1,4 +1,4 @@
-/** T3-MD-LOGO: no value of a record, an option or another service writes more into a header than itself. */
+/** T3-MD-LOGO: a value of a record, an option or another service adds nothing to a header except itself. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { challenge, policySource } from '../../lib/http/header-values.js';
@@ -9,7 +9,7 @@ import { Agent, authorizeUrl } from '../support/client/agent.js';
 import { redirectUri } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 
-/** What ends a value in some header, put where a URL and a text can have it. */
+/** Characters that end a value in some header. The tests put them where a URL or a text can have them. */
 const breakers = [';', ',', "'", '"', '\\', ' ', '*', '\r\n', '\t', '\u0000', '\u00e9', '(', '&', '$', '`', '!'];
 const hostileUrls = breakers.flatMap((text) => [
   `https://a${text}sandbox${text}b/x.png`,
@@ -18,7 +18,7 @@ const hostileUrls = breakers.flatMap((text) => [
 ]);
 
 const directives = new Set(['default-src', 'style-src', 'script-src', 'img-src', 'frame-src', 'base-uri', 'frame-ancestors']);
-/** Directives by name. @see Content Security Policy Level 3 §2.2.1: a comma begins another policy. */
+/** Returns the directives by name. @see Content Security Policy Level 3 §2.2.1: a comma begins another policy. */
 function policyOf(header: string): Record<string, string[]> {
   const parts = header.split(/[;,]/).map((part) => part.trim().split(/\s+/));
   return Object.fromEntries(parts.map(([name = '', ...sources]) => [name, sources]));
@@ -72,7 +72,7 @@ describe('stored values on their way into headers', () => {
     const agent = new Agent();
     return agent.follow(await agent.get(authorizeUrl(service.issuer, { acr_values: `tenant:${tid}`, nonce: 'n' })));
   };
-  /** Members whose value a header has, by path; the value goes in as the record has it. */
+  /** Members whose value a header contains, by path, in the form of the record. */
   const members = [
     ['tenants', (image: string | null) => ({ branding: { logoUri: image } })],
     ['tenants', (image: string | null) => ({ branding: { faviconUri: image } })],

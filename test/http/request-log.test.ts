@@ -1,4 +1,4 @@
-/** Design §8, threat L5: what the log says of requests, at info: who was refused what, and why; and no secret. */
+/** Design §8, threat L5: log lines of requests at info: the client, the refusal and its reason, and no secret. */
 import { inspect } from 'node:util';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, obtainTokens, postForm } from '../support/client/agent.js';

@@ -1,4 +1,4 @@
-/** A store that is away when the service starts, or goes away while it does: the error and the log say so in a line each. */
+/** A store that is unavailable when the service starts, or during the start: the error and the log say so in one line each. */
 import { inspect } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
@@ -18,7 +18,7 @@ test.concurrent.each(ways)('a store %s, %s', async (how, flag) => {
     () => undefined,
     (failed: unknown) => failed,
   )) as Error;
-  // What happened, what the service does now, what to do. A host that prints the error prints no stack.
+  // The message has the problem, its consequence and the remedy. A host that prints the error prints no stack.
   expect(error.message).toMatch(
     /^The (artifact|directory) store 'failing' is unavailable, so the service does not start\. Start the store, or fix its address/,
   );
@@ -26,7 +26,7 @@ test.concurrent.each(ways)('a store %s, %s', async (how, flag) => {
   expect(error.message.split('\n').length).toBe(1);
   expect(inspect(error)).not.toMatch(/^\s+at /m);
   const told = lines.filter(({ level }) => level === 'warn' || level === 'error');
-  // A store that refuses to open is told by the error alone.
+  // Only the error reports a store that refuses to open.
   const isAlone = how === 'that refuses' && flag !== 'directoryWrites';
   expect(told.map(({ message }) => message)).toEqual(isAlone ? [] : ['the store is unavailable']);
   expect(inspect(told, { depth: null })).not.toMatch(/^\s+at /m);

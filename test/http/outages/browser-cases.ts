@@ -6,7 +6,7 @@ import { responseOf, userinfo } from '../../support/client/steps.js';
 import { postLogoutRedirectUri } from '../../support/service/seed.js';
 import { type Case, expectCode, type FailingIdp, ofPage, passwordOf, tabOf } from './failing-idp.js';
 
-/** A step on the sign-in pages, which is taken again afterwards and leads to the client. */
+/** Returns the case of a step on the sign-in pages. After the outage the step is retried and leads to the client. */
 const step = (
   says: Case['says'],
   come: () => Promise<{ agent: Agent; during: () => Promise<Answer> }>,
@@ -31,7 +31,7 @@ async function signInFrom(agent: Agent, answer: Answer): Promise<Answer> {
 export function browserCases(idp: FailingIdp): Readonly<Record<string, Case>> {
   const { service, alice, request, expectSignedIn, push, urlOfPushed, atIdentifier, atPassword } = idp;
 
-  /** An authorization request of a browser that is signed in, which gets its code afterwards. */
+  /** Returns the case of an authorization request of a signed-in browser, which gets its code after the outage. */
   const authorize = (says: Case['says'], url: () => string | Promise<string>, after = expectSignedIn): Case => ({
     says,
     async prepare() {
@@ -43,7 +43,7 @@ export function browserCases(idp: FailingIdp): Readonly<Record<string, Case>> {
     const { agent, page } = await atPassword({ client_id: 'third-party', prompt: 'consent' });
     return { agent, page: await agent.follow(await agent.submit(page, passwordOf)) };
   };
-  /** Carol in a browser of her own, with a token that her sign-out will end. */
+  /** Signs Carol in with a browser of her own. Returns the tokens that her sign-out will end. */
   const carol = async () => obtainTokens(service.issuer, { userName: 'carol@acme.test', password: 'carol' });
   const signOut = (tokens: Json) =>
     `${service.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: tokens.id_token, post_logout_redirect_uri: postLogoutRedirectUri })}`;

@@ -1,6 +1,6 @@
 /**
- * Design §4: every endpoint while a store is away, and the same browsers and tokens once it is back. A store that refuses and one that never
- * answers; what reads, what writes, or all of it.
+ * Design §4: every endpoint while a store is unavailable, and the same browsers and tokens after the outage. The store refuses or never
+ * answers: reads, writes, or both.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
@@ -20,7 +20,7 @@ const idp = useFailingIdp();
 const { service, down, switchOff, recover, sayingOf, keepAtHand } = idp;
 const cases: Readonly<Record<string, Case>> = { ...browserCases(idp), ...oauthCases(idp) };
 
-/** A write of less than a second ago still counts. */
+/** Returns the health, once a write of less than a second ago no longer counts. */
 async function healthOnceDown(): Promise<Health> {
   const health = await service.idp.health();
   if (health.status === 'down') return health;
@@ -32,7 +32,8 @@ describe.each(['that refuses', 'that hangs'] as const)('design §4: a store %s',
   const few = how === 'that refuses' ? (['reads', 'writes', 'directory'] as const) : (['everything'] as const);
   test.each(process.env.PROVE ? outages : few)('%s: 503 or the client is told, in time, and nothing is lost', async (outage) => {
     const column = outages.indexOf(outage);
-    // A few at once: the passwords of all may take longer than anybody is let wait, and one after the other longer than caches keep.
+    // Prepares a few cases at a time. The passwords of all cases may exceed the time limit of a request.
+    // One case after the other may take longer than caches keep records.
     const prepared: (Awaited<ReturnType<Case['prepare']>> & { readonly name: string })[] = [];
     const all = Object.entries(cases);
     while (all.length > 0)
@@ -51,7 +52,7 @@ describe.each(['that refuses', 'that hangs'] as const)('design §4: a store %s',
     recover();
 
     const expected = Object.entries(cases).map(([name, { says }]) => [name, says[column]]);
-    // A node that read the change feed in the last two seconds answers them from the users that it has cached.
+    // A node that read the change feed in the last two seconds answers these requests from its cached users.
     const isOfCachedUser = (name: string) => outage === 'directory' && /^(introspection|userinfo|authorize)/.test(name);
     const saidBy = (name: string, said: unknown) => (isOfCachedUser(name) && said === 'ok' ? cases[name]?.says[column] : said);
     expect(replies.map(({ name, reply }) => [name, saidBy(name, sayingOf(name, reply))])).toEqual(expected);
@@ -69,7 +70,7 @@ describe.each(['that refuses', 'that hangs'] as const)('design §4: a store %s',
 });
 
 testTogether('design §4: an outage is one line in the log when it begins, with its cause, and one when it ends', async () => {
-  // One that met no outage yet: soon after one, the next lasts until the store was calm for longer.
+  // These stores had no outage yet. Soon after an outage, the next one lasts until the store was calm for longer.
   const { artifacts, directory, down, recover } = failingStores();
   const own = await startIdp({ artifacts, directory });
   for (let outage = 0; outage < 2; outage += 1) {
@@ -79,7 +80,7 @@ testTogether('design §4: an outage is one line in the log when it begins, with 
       await introspect(own.issuer, 'token');
       await new Agent().get(request % 2 ? `${own.issuer}/connect/authorize?client_id=unheard-of` : authorizeUrl(own.issuer, {}));
     }
-    // What runs by itself meets the outage as well.
+    // Background work meets the outage too.
     await pause(2500);
     recover();
     await until(() => own.logged.length >= 4);

@@ -1,4 +1,4 @@
-/** A service whose stores fail when told so, what callers say of it, and the steps that tests of outages take. */
+/** A service whose stores fail on demand, the kinds of its answers, and the steps that tests of outages take. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, expect } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, formOf, type Json, postForm } from '../../support/client/agent.js';
@@ -9,7 +9,7 @@ import { useIdp } from '../../support/service/use-idp.js';
 import { type Down, failingStores } from '../../support/stores/failing-stores.js';
 import { until } from '../../support/time/until.js';
 
-/** What an endpoint says to an outage, in the form its callers understand; or `ok`, as it does not need what is away. */
+/** Form in which an endpoint reports an outage to its callers; `ok` if the endpoint does not need the unavailable store. */
 export type Saying = 'json' | 'page' | 'redirect' | 'form' | 'ok';
 export interface Reply {
   readonly status: number;
@@ -17,20 +17,20 @@ export interface Reply {
   readonly text: string;
   readonly location?: string | undefined;
 }
-/** A request before, during and after. */
+/** A request before, during and after an outage. */
 export interface Case {
-  /** In what the outages do: artifacts read, written, both; the directory; everything. */
+  /** Expected answer for each outage: of artifact reads, artifact writes, both; the directory; everything. */
   readonly says: readonly [Saying, Saying, Saying, Saying, Saying];
   prepare(): Promise<{
     during(): Promise<Reply>;
-    /** Goes on with the same browser and tokens; rejects or throws when it cannot. */
+    /** Goes on with the same browser and tokens; rejects or throws on failure. */
     after(): Promise<void>;
   }>;
 }
 
 export const outages = ['reads', 'writes', 'artifacts', 'directory', 'everything'] as const;
 
-/** Codes that blame the caller, or answers that sign somebody out. */
+/** Codes that blame the caller, or answers that sign a user out. */
 const wrong = /invalid_grant|invalid_token|invalid_request_uri|"active":\s*false|login_required/;
 
 export const ofPage = ({ status, headers, body, location }: Answer): Reply => ({ status, headers, text: body, location });
@@ -58,7 +58,7 @@ export const passwordOf = { password: 'carol' };
 
 export type FailingIdp = ReturnType<typeof useFailingIdp>;
 
-/** For the tests of a file: alice is signed in to some clients, and all is up again after each test. */
+/** Starts the service for the tests of a file. Alice is signed in to some clients, and each test ends with both stores available. */
 export function useFailingIdp() {
   const { artifacts, directory, down, recover, looks } = failingStores();
   const alice = new Agent();
@@ -115,14 +115,17 @@ export function useFailingIdp() {
     return (status < 400 && error === null && !wrong.test(text)) || isNobody ? 'ok' : other;
   }
 
-  /** What was asked for lately is kept for a minute. A change begins a new minute, also for records that were read most of a minute ago. */
+  /**
+   * Fills the caches, which keep a record for a minute after its first read. A change of a record begins a new minute, also if the record
+   * was read most of a minute ago.
+   */
   async function keepAtHand(): Promise<void> {
     const { clients, apiResources, tenants } = service.idp.directory;
     for (const { id } of [...testSeed.clients, asserting.seed]) await clients.update(id, { name: `Client ${randomUUID()}` });
     for (const { id } of testSeed.apiResources) await apiResources.update(id, { name: `API resource ${randomUUID()}` });
     const [acme] = await tenants.find();
     await tenants.update(acme?.id ?? '', { organisationNumber: randomUUID().slice(0, 9) });
-    // The node is current for two seconds after a look. The first look may have begun before the last change.
+    // The node is current for two seconds after a read of the change feed. The first read may have begun before the last change.
     const before = looks();
     await until(() => looks() > before + 1);
     for (const { id } of [...testSeed.clients, asserting.seed]) await clients.get(id);
@@ -133,7 +136,7 @@ export function useFailingIdp() {
   return {
     service,
     alice,
-    /** A client that authenticates by assertion. */
+    /** Returns the client that authenticates by assertion. */
     asserting: () => asserting,
     down,
     switchOff,

@@ -1,11 +1,11 @@
-/** Requests to the OAuth endpoints, and for the documents. */
+/** Requests to the OAuth endpoints, and requests for the documents. */
 import { randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
 import { Agent, type Json, postForm } from '../../support/client/agent.js';
 import { authorizationOf, introspect, isActive, obtainCode, redeem, refresh, revoke, userinfo } from '../../support/client/steps.js';
 import { type Case, type FailingIdp, json, pushedFields, type Reply, tabOf } from './failing-idp.js';
 
-/** A request to an OAuth endpoint, which is answered as `right` afterwards. */
+/** Returns the case of a request to an OAuth endpoint. `right` checks the answer after the outage. */
 const call = <T>(
   says: Case['says'],
   make: () => Promise<T>,
@@ -85,7 +85,7 @@ export function oauthCases(idp: FailingIdp): Readonly<Record<string, Case>> {
       is200,
     ),
     'token, a client that nobody asked for lately': call(
-      // It is counted as a wrong secret.
+      // The service counts an unknown client as a wrong secret.
       ['ok', 'json', 'json', 'json', 'json'],
       async () => `never-seen-${randomUUID()}`,
       (client) => postForm(`${service.issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf(client)),
@@ -136,7 +136,7 @@ export function oauthCases(idp: FailingIdp): Readonly<Record<string, Case>> {
     revocation: {
       says: ['json', 'json', 'json', 'ok', 'json'],
       async prepare() {
-        // A grant of its own, as it ends.
+        // The case has a grant of its own, because the revocation ends the grant.
         const tokens = await offline('web', new Agent());
         return {
           during: () => revoke(service.issuer, tokens.refresh_token),

@@ -1,4 +1,4 @@
-/** Design §4: what goes on while a store is away: how soon a caller is told, what fails alone, and what an outage takes from nobody. */
+/** Design §4: the service while a store is unavailable: how soon it answers, which requests fail, and attempts that do not count. */
 import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
