@@ -1,4 +1,4 @@
-/** Service specification 4.10: what an approval is worth, until when, and what is kept and listed of it. */
+/** Approvals of authentication requests: the sign-in that they count as, their lifetime, and their records. Service specification 4.10. */
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { Requirement } from 'tenant-idp/extension';
@@ -37,7 +37,7 @@ beforeEach(() => {
 afterEach(backToPresent);
 
 const pageOf = (id: string) => `${service.issuer}/idp/ciba/requests/${id}`;
-/** Bob opens a page of his own, with a sign-in where it takes one. */
+/** Opens a page for Bob, and signs him in if the page needs it. */
 async function open(url: string): Promise<Answer> {
   const page = await agent.follow(await agent.get(url));
   if (!page.url.includes('/interaction/')) return page;
@@ -81,7 +81,7 @@ describe('without offline_access everything ends lifetimes.sessionAbsolute after
 });
 
 describe('a sign-in on a node whose clock is ahead', () => {
-  /** Bob signs in on the fast node, and approves on one that has the time. */
+  /** Signs Bob in on a node whose clock is ahead, and approves on a node with the right time. */
   async function approvedAhead(fields: Record<string, string> = {}) {
     laterInTest(12);
     await open(`${service.issuer}/idp/ciba`);

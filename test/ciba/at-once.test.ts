@@ -1,4 +1,4 @@
-/** Issue 16: requests that come at once are counted one after the other, whichever of their records is there first. Threat D4. */
+/** Issue 16: concurrent requests are counted one after the other, in whatever order their records are written. Threat D4. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
@@ -8,7 +8,7 @@ import { atOnce } from '../support/time/rounds.js';
 import { until } from '../support/time/until.js';
 
 const store = memoryArtifacts();
-/** Holds the next record of a request back. */
+/** Delays the record of the next request. */
 let hold: { isReached: boolean; readonly over: Promise<void> } | undefined;
 const ids = ['desk', 'kiosk', 'door', 'van'];
 const service = useCallCentre({
@@ -32,7 +32,7 @@ const pendingOfBob = async () => service.idp.ciba.pendingOf((await calls().accou
 afterEach(backToPresent);
 
 describe('a request whose record is written late', () => {
-  /** The first enters the book, and writes its record once the second was answered. */
+  /** Starts a request that writes its record only after the second request was answered. */
   async function overtaken(first: string, second: string) {
     let release = (): void => {};
     const over = new Promise<void>((resolve) => {
@@ -84,7 +84,7 @@ test('D4: of many that come at once ten begin, three wait at most, and each clie
   expect(answers.every(({ status, json }) => status === 200 || json.error === 'access_denied')).toBe(true);
   const outcomes = await Promise.all(begun.map(async ({ id, client }) => [client, (await calls().poll(id, client)).json.error]));
   const waiting = await pendingOfBob();
-  // Ten of three clients.
+  // The ten requests are of three clients, and each client has one pending request.
   expect(waiting).toHaveLength(3);
   expect(outcomes.flatMap(([client, error]) => (error === 'authorization_pending' ? [client] : [])).toSorted()).toEqual(
     waiting.map(({ clientId }) => clientId).toSorted(),

@@ -1,4 +1,4 @@
-/** CIBA Core §4: what clients are registered with; a mistake is told when the client is written. */
+/** CIBA Core §4: metadata of clients. A mistake is reported when the client is written. */
 
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';

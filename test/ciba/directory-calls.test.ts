@@ -1,4 +1,7 @@
-/** Issue 45: what a request costs the directory. The user is read once, however many of their requests wait, and nothing of the user is written. */
+/**
+ * Issue 45: calls of a request to the directory. The user is read once, however many requests are pending, and nothing of the user is
+ * written.
+ */
 import { expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { withCollections } from '../store/with-collections.js';
@@ -34,7 +37,7 @@ const service = useCallCentre({
   }),
 });
 const calls = () => callsTo(service);
-/** What the request makes of the directory, without the dispatch of its event. */
+/** Returns the calls that the request makes to the directory, without the dispatch of its event. */
 async function costOf(ask: () => Promise<{ readonly status: number }>): Promise<readonly string[]> {
   noted.length = 0;
   expect((await ask()).status).toBe(200);
@@ -49,7 +52,7 @@ test('a request by an ID token reads the user once, and appends its event', asyn
     tokens.set(client, json.id_token as string);
   }
   laterInTest(700);
-  // The requests of the earlier clients wait meanwhile.
+  // The requests of the earlier clients stay pending.
   for (const client of clients)
     expect(await costOf(() => calls().ask({ id_token_hint: tokens.get(client) ?? '' }, client))).toEqual([
       'find persons',

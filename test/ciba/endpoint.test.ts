@@ -53,7 +53,7 @@ describe('4.10 decoupled sign-in', () => {
     const { status, json, headers } = await calls().ask(alice);
     expect([status, Object.keys(json).sort()]).toEqual([200, ['auth_req_id', 'expires_in', 'interval']]);
     expect(json).toMatchObject({ expires_in: 110, interval: 5 });
-    // CIBA Core §7.3: enough entropy, and of these characters.
+    // CIBA Core §7.3 requires enough entropy and these characters.
     expect(json.auth_req_id).toMatch(/^[A-Za-z0-9._-]{43,}$/);
     expect([headers.get('cache-control'), headers.get('pragma')]).toEqual(['no-store', 'no-cache']);
   });
@@ -189,7 +189,7 @@ describe('parameters', () => {
     await refused({ ...alice, client_notification_token: 'a'.repeat(1025) }, 'invalid_request', 'bank');
     expect((await calls().ask({ ...alice, client_notification_token: `${'a'.repeat(1023)}=` }, 'bank')).status).toBe(200);
     expect(await calls().newestOf('alice@acme.test')).toMatchObject({ isPing: true });
-    // Of one that polls it is nobody's business.
+    // The token of a client that polls is ignored.
     expect((await calls().ask({ ...alice, client_notification_token: 'a b' })).status).toBe(200);
   });
 

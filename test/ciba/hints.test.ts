@@ -1,4 +1,4 @@
-/** Service specification 4.10: whom a request means. Threats D5, D6. */
+/** Hints: the user whom a request means. Service specification 4.10. Threats D5, D6. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
@@ -117,7 +117,7 @@ describe('login_hint', () => {
     expect(await meant({ login_hint: 'pia@home.example' }, 'acme-only')).toBe('nils');
     laterInTest(601);
     expect(await meant({ login_hint: 'pia@home.example', acr_values: `tenant:${acme}` })).toBe('nils');
-    // An address that somebody else there has means nobody.
+    // An address that another user of the tenant also has means nobody.
     const { persons } = service.idp.directory.forTenant(acme);
     const namesake = { givenName: 'Pia', familyName: 'Namesake', email: 'pia@home.example', user: { userName: 'pia', status: 'active' } };
     const { id } = await persons.create(namesake as never);

@@ -8,7 +8,7 @@ import { openWatchedPage, type WatchedPage } from '../support/browser/watched-pa
 import { hostileMessages } from '../support/requests/hostile-messages.js';
 
 const isProof = process.env.PROVE !== undefined;
-/** All, or one of each kind. */
+/** All messages in a proof, and each ninth message otherwise. */
 const messages = isProof ? hostileMessages : hostileMessages.filter((_, index) => index % 9 === 0);
 const formats = ['plaintext', 'simpleMarkdownV1'] as const;
 const benign = 'W4SCT';
@@ -50,7 +50,7 @@ describeInBrowser('threat D10: hostile messages', () => {
     'nothing outside the message looks different, and the message looks as it does in its own order (screenshots)',
     async () => {
       const quote = page.locator('.quote blockquote');
-      /** The page, with the message as high as any and a mask over it. */
+      /** Returns a screenshot of the page, on which the message has a fixed height and is masked. */
       const outside = async (name: string): Promise<Buffer> => {
         await page.goto(`${server.origin}/pages/${name}`);
         await page.evaluate("document.querySelector('.quote blockquote').style.height = '12rem'");
@@ -68,13 +68,13 @@ describeInBrowser('threat D10: hostile messages', () => {
   );
 });
 
-/** Elements in a message that are none of ours, and attributes that none of them has. */
+/** Elements in a message that the renderer never writes, and attributes that its elements do not have. */
 const foreignElements = `[...document.querySelectorAll('.quote blockquote *')].flatMap((element) => [
   ...(['P', 'BR', 'H2', 'H3', 'H4', 'UL', 'LI', 'STRONG', 'EM', 'BDI'].includes(element.tagName) ? [] : [element.tagName]),
   ...[...element.attributes].map(({ name, value }) => name + '=' + value).filter((attribute) => attribute !== 'dir=rtl'),
 ])`;
 
-/** Letters that stand before one that comes before them. Words of another direction count as one. */
+/** Letters that are shown before an earlier letter of the text. Words of the other direction count as one letter. */
 const misplaced = `(() => {
   const wrong = [];
   for (const block of document.querySelectorAll('.quote blockquote :is(p, li, h2, h3, h4)')) {
@@ -103,5 +103,5 @@ const misplaced = `(() => {
   return wrong;
 })()`;
 
-/** Has each line of the message show its letters in the order that they are written in. */
+/** Shows the letters of each line of the message in the order in which the letters are written. */
 const inOwnOrder = `for (const block of document.querySelectorAll('.quote blockquote :is(p, li, h2, h3, h4)')) block.style.unicodeBidi = 'isolate-override'`;

@@ -1,11 +1,11 @@
-/** Issue 16: a node that dies between two writes leaves one truth. The commit that it did not get to is refused here. */
+/** Issue 16: a node that dies between two writes leaves one outcome. The death is a commit that is refused. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { callsTo, cibaClient, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
 import { backToPresent } from '../support/time/clock.js';
 
 const store = memoryArtifacts();
-/** Commits that still get through; those after fail as if the node were gone. */
+/** Number of commits that still succeed. Later commits fail as if the node had died. */
 let left = Number.POSITIVE_INFINITY;
 /** Part of the key of a record that is not written. */
 let unwritten: string | undefined;
@@ -28,7 +28,7 @@ afterEach(() => {
   backToPresent();
 });
 
-/** Runs with so many writes, and then with all. */
+/** Runs with this number of commits, and allows all commits afterwards. */
 async function dyingAfter<T>(commits: number, run: () => Promise<T>): Promise<T | undefined> {
   left = commits;
   const outcome = await run().catch(() => undefined);

@@ -1,4 +1,4 @@
-/** Issue 16: one outcome, one redemption and one interval, whichever node is asked. Threats D1, D2. */
+/** Issue 16: one outcome, one redemption and one interval over all nodes. Threats D1, D2. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -15,10 +15,10 @@ import { type Nodes, startNodes } from '../support/service/nodes.js';
 import { testSeed } from '../support/service/seed.js';
 import { atOnce } from '../support/time/rounds.js';
 
-/** Few with the suite; `npm run prove` plays as many as the issue asks for. */
+/** Number of rounds: few in the suite, and with `npm run prove` as many as the issue requires. */
 const rounds = process.env.PROVE ? { redemptions: 200, races: 300, uses: 50 } : { redemptions: 1, races: 4, uses: 20 };
 
-/** A person for each five rounds, because nobody is asked more often. */
+/** Users: one for each four rounds, because a client may ask a user five times in ten minutes. */
 const people = Array.from({ length: Math.ceil((rounds.redemptions + rounds.races + 2) / 4) }, (_, index) => `person${index}@acme.test`);
 const clients = ['desk', 'kiosk', 'door', 'van'];
 const seed = {
@@ -45,7 +45,7 @@ const limits = { authenticationRequestsPerMinute: 100_000 };
 function outcomesOver(redis: string | undefined, mongo: string): void {
   const space = `ciba-${randomUUID()}`;
   let nodes: Nodes;
-  /** One more node, in this process: people answer here. */
+  /** One more node, in this process. The users answer here. */
   let here: IdentityProvider;
   let client: MongoClient;
   let cache: Redis | undefined;
@@ -74,7 +74,7 @@ function outcomesOver(redis: string | undefined, mongo: string): void {
   });
 
   const calls = () => callsTo({ idp: here, issuer: nodes.issuer });
-  /** Someone who has not been asked too often, and the request. */
+  /** Starts a request to a user who has not been asked too often. */
   async function request(): Promise<{ readonly who: string; readonly id: string }> {
     const who = people[Math.floor(asked / 4)] ?? '';
     asked += 1;
@@ -106,11 +106,11 @@ function outcomesOver(redis: string | undefined, mongo: string): void {
     });
     const begun = answers.filter(({ status }) => status === 200);
     expect(begun.length).toBeLessThanOrEqual(10);
-    // A store that waits for the processor does not answer in time, and whether the request began is unknown.
+    // A store that waits for the processor does not answer in time. The test then does not know whether the request began.
     const unknown = answers.filter(({ status }) => status === 503).length;
     expect(answers.filter(({ status, json }) => ![200, 503].includes(status) && json.error !== 'access_denied')).toEqual([]);
     const waiting = (await here.ciba.pendingOf((await calls().accountOf(carol)).oid)).map(({ clientId }) => clientId);
-    // Ten are of three clients.
+    // At most three requests of a user are pending.
     expect(waiting.length).toBeLessThanOrEqual(3);
     if (unknown === 0) expect(waiting.length).toBeGreaterThanOrEqual(2);
     const errors = await Promise.all(begun.map(async ({ client, json }) => (await calls().poll(json.auth_req_id, client)).json.error));

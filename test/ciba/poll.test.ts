@@ -1,4 +1,4 @@
-/** Service specification 4.4 and 4.10: what a client gets for its `auth_req_id`. @see CIBA Core §10.1, §11 */
+/** Polls: the answers to a client that sends its `auth_req_id`. Service specification 4.4 and 4.10. @see CIBA Core §10.1, §11 */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
@@ -56,7 +56,7 @@ describe('poll', () => {
     expect([await poll(), await poll()]).toEqual(['authorization_pending', 'slow_down']);
     laterInTest(5);
     expect(await poll()).toBe('slow_down');
-    // Two early polls: 15 seconds.
+    // Two early polls raise the interval to 15 seconds.
     laterInTest(5 + 14);
     expect(await poll()).toBe('slow_down');
     laterInTest(19 + 20);

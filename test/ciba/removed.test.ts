@@ -1,4 +1,4 @@
-/** Threats D3, F5: a request dies with its user, and neither its client nor anybody else learns why. */
+/** Threats D3, F5: a request ends with its user, and neither its client nor anybody else learns why. */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
 import { type CibaAnswer, callsTo, cibaClient, laterInTest, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 
 let made = 0;
-/** Somebody new, in a tenant of their own. */
+/** Creates a user in a tenant of their own. */
 async function somebody() {
   made += 1;
   const userName = `passing-${made}@home.example`;
@@ -51,7 +51,7 @@ describe.each(ways)('%s', (_, end) => {
     expect(unknown).toMatchObject([400, { error: 'invalid_grant' }]);
 
     await end(who);
-    // The account is read from caches, which nodes keep in step.
+    // The account is read from caches, which each node updates a little later.
     await until(async () => (await calls().poll(approved, 'kiosk')).json.error === 'invalid_grant');
     expect(said(await calls().poll(approved, 'kiosk'))).toEqual(unknown);
     expect(said(await calls().poll(waiting.json.auth_req_id))).toEqual(unknown);
@@ -61,7 +61,7 @@ describe.each(ways)('%s', (_, end) => {
     expect(await service.idp.ciba.deny(id)).toEqual({ outcome: 'unknown' });
     expect((await calls().ask({ login_hint: who.userName })).json.error).toBe('unknown_user_id');
     expect((await calls().ask({ login_hint: who.oid })).json.error).toBe('unknown_user_id');
-    // Of the two that were approved at most: nobody decided the one that waited.
+    // Only the two approved requests may have events, because nobody decided the pending request.
     expect(decisions.filter(({ data }) => (data as { RequestId?: string }).RequestId === id)).toEqual([]);
   });
 });
@@ -73,7 +73,7 @@ test('D3: a user who is enabled again has no request of before, and can be asked
   await service.idp.tenant(who.tid).users.disable(who.oid);
   await until(async () => (await calls().poll(approved, 'kiosk')).json.error === 'invalid_grant');
   await service.idp.tenant(who.tid).users.enable(who.oid);
-  // What voids sign-ins voids those of its own second.
+  // The cutoff of the user's sign-ins covers its whole second.
   laterInTest(2);
   await until(async () => (await calls().ask({ login_hint: who.userName }, 'door')).status === 200);
   expect((await calls().poll(json.auth_req_id)).json.error).toBe('invalid_grant');

@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterEach(backToPresent);
 
-/** A new hour: what was counted before counts no more. */
+/** Sets the clock an hour ahead, so that earlier requests no longer count. */
 const anew = (): void => passTime(3600);
 const asked = (clientId: string, { oid, tid } = people[0] as (typeof people)[number]): Asked => ({
   oid,

@@ -1,4 +1,4 @@
-/** The withdrawal of a consent, and the end of a client's access: approvals that the client has not redeemed end, and requests that wait stay. */
+/** Withdrawn consents, and the end of a client's access: approvals that the client has not redeemed end, and pending requests stay. */
 import { expect, test } from '@jest/globals';
 import { callsTo, cibaClient, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
 import { endpointsOf, isActive } from '../support/client/endpoints.js';
@@ -33,7 +33,7 @@ test.each([
   expect(await service.idp.sessions.endClient({ tid, userId: oid }, client)).toBe(true);
   if (client === 'shop') await consents.allow(oid, client, ['openid']);
   expect((await calls().poll(approved, client)).json.error).toBe('invalid_grant');
-  // Nobody has answered the other request. The user may still do that.
+  // Nobody has answered the other request, and the user may still answer the request.
   expect((await calls().poll(waiting.json.auth_req_id, client)).json.error).toBe('authorization_pending');
   await calls().approve(alice);
   expect((await calls().poll(waiting.json.auth_req_id, client)).json.access_token).toEqual(expect.any(String));

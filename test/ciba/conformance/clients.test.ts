@@ -1,4 +1,4 @@
-/** The OpenID Foundation's plan fapi-ciba-id1-test-plan, by the names of its modules: who asks, and by which proof. */
+/** The OpenID Foundation's plan fapi-ciba-id1-test-plan, by the names of its modules: the clients, and how the clients authenticate. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { callsTo, useCallCentre } from '../../support/client/ciba/call-centre.js';
 import { createPlanClient, expectError, expectPending, planCalls, planOptions, ways } from '../../support/client/ciba/ciba-plan.js';

@@ -1,4 +1,4 @@
-/** The OpenID Foundation's plan fapi-ciba-id1-test-plan, by the names of its modules: discovery, and clients that do all right. */
+/** The OpenID Foundation's plan fapi-ciba-id1-test-plan, by the names of its modules: discovery, and clients that make no mistake. */
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
@@ -24,7 +24,7 @@ describe.each(ways)('fapi-ciba-id1-test-plan, $way', (way) => {
   const calls = () => planCalls(service.issuer, way);
   const people = () => callsTo(service);
 
-  /** The `auth_req_id` of a request that was acknowledged. */
+  /** Returns the `auth_req_id` of a request that was acknowledged. */
   const acknowledged = ({ status, headers, json }: CibaAnswer): string => {
     expect([status, json.error]).toEqual([200, undefined]);
     expect(headers.get('content-type')).toMatch(/^application\/json\b/);
@@ -46,7 +46,7 @@ describe.each(ways)('fapi-ciba-id1-test-plan, $way', (way) => {
     expect([undefined, half]).toContain(payload.at_hash);
     return { tokens: json, claims: payload };
   };
-  /** As the plan does it: two polls, the interval between them, then the person approves. */
+  /** Approves as the plan does: two polls, the interval between the polls, then the approval. */
   const approved = async (client: PlanClient, authReqId: string) => {
     expectPending(await calls().poll(client, authReqId));
     laterInTest(5);

@@ -1,4 +1,7 @@
-/** The OpenID Foundation's plan fapi-ciba-id1-test-plan in ping mode, by the names of its modules. Over TLS, from a process of its own. */
+/**
+ * The OpenID Foundation's plan fapi-ciba-id1-test-plan in ping mode, by the names of its modules. Nodes in processes of their own send the
+ * pings over TLS.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { withServer } from '../../servers/when.js';
 import { createPlanClient, expectError, expectPending, planCalls, ways } from '../../support/client/ciba/ciba-plan.js';
@@ -27,7 +30,7 @@ withServer('REDIS_URL', (url) =>
     const { answer, arrived, pingsAt } = pinged;
     const calls = () => planCalls(pinged.nodes.issuer, way);
 
-    /** The `auth_req_id` of a request that was acknowledged, and is pending. */
+    /** Returns the `auth_req_id` of a request that was acknowledged, and is pending. */
     const asked = async (id: Id, claims: Record<string, unknown> = {}): Promise<string> => {
       const token = { login_hint: `${id}@acme.test`, client_notification_token: `token-of-${id}=` };
       const { status, json } = await calls().ask(clientOf(id), { ...token, ...claims });
@@ -44,7 +47,7 @@ withServer('REDIS_URL', (url) =>
     });
     const redeems = async (id: Id, authReqId: string) =>
       expect(await poll(id, authReqId)).toMatchObject({ status: 200, json: { id_token: expect.any(String) } });
-    /** The flow to its end, with what the client answers to the ping. */
+    /** Runs the whole flow, with this answer of the client to the ping. */
     const completes = async (id: Id, status: number, headers: Record<string, string> = {}, body?: string) => {
       pinged.receiver.answer(`/${id}`, (_, response) => response.writeHead(status, headers).end(body));
       const authReqId = await asked(id);
@@ -104,7 +107,7 @@ withServer('REDIS_URL', (url) =>
 
     test('fapi-ciba-id1-ping-with-mtls-ciba-notification-endpoint-response-401-and-require-server-does-not-retry', async () => {
       await completes('once', 401);
-      // As long as it takes to try three times what will be tried again.
+      // Waits for three attempts of a ping that is retried. A retry of the first ping would have arrived by then.
       pinged.receiver.answer('/retried', (_, response) => response.writeHead(503).end());
       await asked('retried');
       await answer('retried', 'approve');

@@ -1,4 +1,4 @@
-/** How people hear of requests: the host's push or SMS, and mail. @see design 9 */
+/** Notification of users about requests: by the host's push or SMS, and by mail. @see design 9 */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type CibaNotification, createIdentityProvider, type MailMessage } from 'tenant-idp';
 import { Agent, titleOf } from '../../support/client/agent.js';
@@ -113,7 +113,7 @@ describe('ciba.notify', () => {
     };
     const { request } = await ask(me);
     await until(() => isAnswered);
-    // Another one, whose delivery comes after the attempt that the first does not get.
+    // The delivery of another request comes after the attempt that the first request does not get.
     const waiting = () => service.idp.directory.deliveries.dead();
     const other = await ask('bob@globex.test');
     await toldOf(other.request.id);

@@ -1,11 +1,11 @@
-/** CIBA Core §10.2, threat D8: a ping that was not taken is sent again while its request lives, and not after. */
+/** CIBA Core §10.2, threat D8: a ping that the client did not accept is retried until its request expires. */
 import { createServer, type Server } from 'node:net';
 import { afterAll, afterEach, expect, test } from '@jest/globals';
 import { callsTo, cibaClient, laterInTest, useCallCentre, withClients } from '../../support/client/ciba/call-centre.js';
 import { backToPresent } from '../../support/time/clock.js';
 import { until } from '../../support/time/until.js';
 
-/** Where a client would be notified: each attempt is a connection, which ends at once. */
+/** The notification endpoint of a client. Each attempt is a connection, which is closed immediately. */
 interface Endpoint {
   readonly address: string;
   readonly server: Server;
@@ -44,7 +44,7 @@ test('no ping is sent past the end of its request', async () => {
   await calls.approved({ client_notification_token, requested_expiry: '3' }, 'short', 'bob@globex.test');
   await calls.approved({ client_notification_token }, 'long', 'carol@acme.test');
   await until(() => short.attempts === 1 && long.attempts === 1);
-  // Both are due again a second later, which is not yet.
+  // Both pings are due again after a second, which has not passed yet.
   let seconds = 3;
   const attemptsOfLong = (count: number) =>
     until(

@@ -1,4 +1,7 @@
-/** Service specification 4.10, Events 3: in ping mode the service notifies the client on completion. Over TLS, from processes of their own. Threat D8. */
+/**
+ * Service specification 4.10, Events 3: in ping mode the service notifies the client on completion. Nodes in processes of their own send
+ * over TLS. Threat D8.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { withServer } from '../../servers/when.js';
 import { usePinged } from '../../support/client/ciba/pinged-clients.js';
@@ -11,7 +14,7 @@ withServer('REDIS_URL', (url) =>
       ids: ['ok', 'denied', 'replaced', 'flaky', 'refused', 'redirect', 'endless', 'private', 'slow-approve', 'slow-deny', 'other'],
       artifacts: url,
       endpointOf: (id, origin) =>
-        // A name that leads to an address of this machine, and that the operator does not allow.
+        // The name resolves to an address of this machine, which the operator does not allow.
         id === 'private' ? `https://localhost:${new URL(origin).port}/private` : `${origin}/${id}`,
     });
     const { ask, answer, arrived, pingsAt } = pinged;
@@ -49,7 +52,7 @@ withServer('REDIS_URL', (url) =>
         await arrived(client);
         const { json } = await redeem(pinged.nodes.issuer, authReqId, client);
         expect(json).toHaveProperty(decision === 'approve' ? 'id_token' : 'error');
-        // A ping that began later and that nobody collects is sent a second time.
+        // A ping of a later request, which its client does not redeem, is sent a second time.
         await ask('other');
         await answer('other', 'approve');
         await arrived('other', 2);
@@ -67,13 +70,13 @@ withServer('REDIS_URL', (url) =>
       pinged.receiver.answer('/redirect', (_, response) =>
         response.writeHead(307, { location: `${pinged.receiver.origin}/elsewhere` }).end(),
       );
-      // A body without end is answered like one that there is not.
+      // A body without end is handled like an empty body.
       pinged.receiver.answer('/endless', (_, response) => response.writeHead(200).write('x'.repeat(100_000)));
       for (const client of ['flaky', 'refused', 'redirect', 'endless', 'private']) {
         await ask(client);
         await answer(client, 'approve');
       }
-      // Attempts a second and five seconds after the first one: what is not sent again by then is not sent again.
+      // The attempts follow one second and five seconds after the first attempt. A ping that was not retried by then is never retried.
       await arrived('flaky', 3);
       expect(['refused', 'redirect', 'endless', 'private', 'elsewhere', 'flaky'].map((path) => [path, pingsAt(path).length])).toEqual([
         ['refused', 1],
@@ -87,7 +90,7 @@ withServer('REDIS_URL', (url) =>
   }),
 );
 
-/** In one process, `pages/answers` has it for the event, which goes the same way. */
+/** Kills the process of a node. `pages/answers` covers the event in one process, and the ping goes the same way. */
 const killed = (url: string): void =>
   describe('a node that is killed between approval and ping', () => {
     const pinged = usePinged({ ids: ['late'], people: ['killed'], artifacts: url, directory: url });

@@ -1,4 +1,4 @@
-/** Service specification 4.10: the sign-in and the consent that an approval takes. Threats D9, G8. */
+/** Service specification 4.10: the sign-in and the consent that an approval requires. Threats D9, G8. */
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, signIn, titleOf } from '../../support/client/agent.js';

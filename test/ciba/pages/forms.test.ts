@@ -1,4 +1,4 @@
-/** Threat G1: answers by the forms of our pages alone, each request once. @see service specification 4.10, issue 16 */
+/** Threat G1: only the forms of the service's pages answer requests, and each request once. @see service specification 4.10, issue 16 */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, formOf, titleOf } from '../../support/client/agent.js';
 import { redeem } from '../../support/sign-in/ciba.js';

@@ -1,4 +1,4 @@
-/** Threats D3, D9: requests that cannot be approved, or not by who opens them. @see service specification 4.10 */
+/** Threats D3, D9: requests that nobody can approve, or that the user who opens the page cannot approve. @see service specification 4.10 */
 import { describe, expect, test } from '@jest/globals';
 import { formOf, titleOf } from '../../support/client/agent.js';
 import { redeem } from '../../support/sign-in/ciba.js';
