@@ -1,4 +1,4 @@
-/** Design §3, "Claims": who may declare what, and the mapping of an instance. */
+/** Declarations of claims: the plugins that may declare a claim, and the mapping of an instance. Design §3, "Claims". */
 import { describe, expect, jest, test } from '@jest/globals';
 import { standardClaims } from '../../extensions/claims/index.js';
 import type { ClaimSet } from '../../lib/claims/contract.js';

@@ -1,4 +1,4 @@
-/** Design §3, "Claims": what the claims of a plugin are computed from, and when. */
+/** Data of plugins: the input from which claims are computed, and the time at which the data is loaded. Design §3, "Claims". */
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { standardClaims } from '../../extensions/claims/index.js';
 import type { ClaimSet } from '../../lib/claims/contract.js';

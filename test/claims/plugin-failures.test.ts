@@ -1,4 +1,4 @@
-/** Design §3, "Claims": a plugin that hangs, throws or lies costs its time-out and its own claims, and nothing else. */
+/** Design §3, "Claims": a plugin that hangs, throws or lies delays tokens by its time-out at most, and loses only its own claims. */
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { ClaimSet } from '../../lib/claims/contract.js';

@@ -1,4 +1,4 @@
-/** Compiled, never run: a line that stops failing to compile breaks the build. */
+/** Types of claims. The file is compiled and never run: an expected error that no longer occurs breaks the build. */
 import { defineClaims } from '../../lib/claims/contract.js';
 
 declare const hrApi: {
