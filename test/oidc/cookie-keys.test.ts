@@ -1,4 +1,4 @@
-/** Cookies are signed as keygrip signs them: what another version of the service signed stays good. */
+/** Signatures of cookies: the service signs as keygrip does, so that cookies of another version of the service stay valid. */
 import { createHmac } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { createCookieKeys } from '../../lib/oidc/sessions/cookies.js';

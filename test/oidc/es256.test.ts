@@ -46,7 +46,7 @@ describe('the two forms of a signature', () => {
       lengths.add(der.length);
       if (!verify('sha256', data, inJws, numbers) || !inDer(numbers).equals(der)) throw new Error(der.toString('hex'));
     }
-    // Numbers with a set bit, without one, and shorter ones.
+    // The lengths differ, because a number may start with a set bit, start without one, or be short.
     expect(lengths.size).toBeGreaterThan(3);
   });
 });

@@ -1,4 +1,4 @@
-/** Which forms the plain door takes, and what it takes their credentials for. */
+/** Forms that the plain door reads, and the credentials that the door finds in the forms. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

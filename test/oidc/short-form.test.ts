@@ -1,4 +1,4 @@
-/** Issue 45: sessions and grants in the store say nothing twice, and come back as they were. */
+/** Issue 45: stored sessions and grants repeat no value, and are read back unchanged. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { createId, createSessionUid } from '../../lib/oidc/artifacts/ids.js';
@@ -6,7 +6,7 @@ import { recordIn, textOf } from '../../lib/oidc/artifacts/short-form.js';
 import { seededRandom } from '../support/stores/jittery-directory.js';
 
 type Record = { readonly accountId?: string | undefined; readonly [member: string]: unknown };
-/** The record as it comes back from the store. */
+/** Returns the record as it is read from the store. */
 const stored = (model: string, record: Record): unknown => {
   const { accountId: account } = record;
   return recordIn(model, { value: textOf(model, record), ...(account === undefined ? {} : { account }) });

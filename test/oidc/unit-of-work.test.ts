@@ -16,7 +16,7 @@ const put = (key: ArtifactKey, value = 'v', more: Partial<Put> = {}): Put => ({
 });
 const until = () => Date.now() + 60_000;
 
-/** A store that remembers what it was asked. */
+/** Returns a store that counts its reads and records its commits. */
 function watched(): { store: ArtifactStore; commits: (readonly ArtifactWrite[])[]; reads: number } {
   const inner = memoryArtifacts();
   const seen = {

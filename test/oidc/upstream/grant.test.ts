@@ -7,7 +7,7 @@ test('the scope of every token, and the claims of userinfo, are what `getOIDCSco
   expectInOrder('actions/grants/refresh_token.js', 'at.scope = grant.getOIDCScopeFiltered(');
   expectInOrder('helpers/process_response_types.js', 'token.scope = grant.getOIDCScopeFiltered(', 'ctx.oidc.grant.getOIDCScopeFiltered(');
   expectInOrder('actions/userinfo.js', 'ctx.oidc.grant.getOIDCScopeFiltered(');
-  // Before there is a client, and outside of requests, there is nothing to hold it to.
+  // Without a client, and outside of requests, the grant keeps all its scopes.
   const grant = new hooked.Grant({ clientId: 'public', accountId: 'x' });
   grant.addOIDCScope('openid other');
   expect(grant.getOIDCScopeFiltered(new Set(['openid', 'other']))).toBe('openid other');

@@ -7,7 +7,7 @@ import { configuration, expectInOrder, hooked, hooks, issuer, type Untyped } fro
 
 const { Check, Prompt, base } = interactionPolicy;
 
-/** The policy that a provider reads, and the one that it was given. */
+/** Returns the policy that a provider reads, and the policy that was configured. */
 function policies(...prompts: interactionPolicy.Prompt[]) {
   const given = base();
   given.clear();
@@ -19,7 +19,7 @@ function policies(...prompts: interactionPolicy.Prompt[]) {
 const says = (reason: string, answer: () => boolean | Promise<boolean>) => new Check(reason, reason, 'login_required', answer);
 const named = (name: string, ...checks: interactionPolicy.Check[]) => new Prompt({ name, requestable: false }, ...checks);
 
-/** What is read of the policy in a request. */
+/** Returns the members of the policy as a request reads them. */
 function inRequest(read: Iterable<Untyped>): readonly Untyped[] {
   const ctx = jest.spyOn(Provider, 'ctx', 'get').mockReturnValue({ oidc: {} } as Untyped);
   try {

@@ -1,6 +1,6 @@
 /**
- * What the pin tests of this folder are made from. Each pins what the file of `lib/oidc/upstream` of its name relies on in oidc-provider and
- * what its documentation does not promise. A failure after an upgrade names the entry to look at; the other tests say whether it still works.
+ * Parts of the pin tests of this folder. Each test pins the undocumented behaviour of oidc-provider on which the file of its name in
+ * `lib/oidc/upstream` relies. A failure after an upgrade names the entry to look at. The other tests tell whether that entry still works.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,7 +16,7 @@ const require = createRequire(import.meta.url);
 
 export const source = (file: string): string => readFileSync(require.resolve(`oidc-provider/lib/${file}`), 'utf8');
 
-/** The pieces occur in a file of oidc-provider, in this order. */
+/** Expects that the pieces occur in a file of oidc-provider, in this order. */
 export function expectInOrder(file: string, ...pieces: readonly string[]): void {
   const text = source(file);
   let from = 0;
@@ -49,10 +49,10 @@ export const configuration = (): Configuration => ({
   ],
 });
 
-/** What is at the `jwks_uri` of the client `keys`. */
+/** Key set at the `jwks_uri` of the client `keys`. */
 export const clientKeys: { are: object[] } = { are: [] };
 
-/** The time that all nodes share, as tests set it apart from the clock of this process. */
+/** The time that all nodes share. Tests set it apart from the clock of this process. */
 export const clock = { now: () => Date.now() };
 
 export const hooks: ProviderHooks = {

@@ -10,7 +10,10 @@ const hasShape = runInThisContext('(object) => %HasFastProperties(object)') as (
 
 const many = new Set(Array.from({ length: 30 }, (_, index) => `parameter_${index}`));
 
-/** V8 takes the shape away from the first few of a class as well, until it has seen how large they are. */
+/**
+ * Returns parameters without a shape. V8 knows the size of the class only after some instances, and takes the shape of the first ones in
+ * any case.
+ */
 const paramsOf = (names: ReadonlySet<string>, given: Record<string, string>): Untyped => {
   for (let index = 0; index < 20; index += 1) new Params(names, {});
   return new Params(names, given);
