@@ -1,4 +1,4 @@
-/** Examples as their users run them: processes of their own, told their ports by the environment. */
+/** Examples as users run them: each in its own process, with its ports from the environment. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
@@ -8,7 +8,7 @@ import { freePort } from './free-port.js';
 export interface RunningExample {
   readonly stdout: string;
   readonly stderr: string;
-  /** Ends it as an operating system does. @returns The exit code. */
+  /** Ends the example as an operating system does. @returns The exit code. */
   stop(): Promise<number | null>;
 }
 
@@ -40,7 +40,7 @@ function run(
   return { child, output };
 }
 
-/** Starts an example; it has said what it says, and serves, when this resolves. */
+/** Starts an example. Resolves at the example's first output, when the example serves. */
 export async function startExample(
   name: string,
   env: Record<string, string>,
@@ -72,7 +72,7 @@ export interface RunningDemo extends RunningExample {
   readonly rp: string;
 }
 
-/** Starts the demo on ports that nobody has. */
+/** Starts the demo on free ports. */
 export async function startDemo(args: readonly string[] = [], env: Record<string, string> = {}): Promise<RunningDemo> {
   const [port, rpPort] = [await freePort(), await freePort()];
   const demo = await startExample('local', { PORT: String(port), RP_PORT: String(rpPort), ...env }, args);
@@ -81,7 +81,7 @@ export async function startDemo(args: readonly string[] = [], env: Record<string
 
 interface RunOptions {
   readonly args?: readonly string[];
-  /** Text for its standard input. */
+  /** Text for the standard input. */
   readonly input?: string;
   /** Working folder. @default the repository */
   readonly cwd?: string;
@@ -90,7 +90,7 @@ interface RunOptions {
 /** Runs an example that ends by itself. */
 export async function runExample(name: string, env: Record<string, string>, { args, input = '', cwd }: RunOptions = {}) {
   const { child, output } = run(name, env, args, cwd);
-  child.stdin?.on('error', () => {}).end(input); // it may end before it reads
+  child.stdin?.on('error', () => {}).end(input); // the example may end before reading
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, ...output };
 }

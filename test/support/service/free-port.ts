@@ -3,13 +3,13 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below those that systems give to connections, each of which may take a port that was free a moment ago. */
+/** Range below the ports that systems give to connections, because a connection may take a port that was free a moment ago. */
 const PORTS = { from: 20_000, count: 12_000 };
 let lastPort = process.pid * 997;
 
 /**
- * Reserves the port until this process ends, so that no other process of the tests takes it while its server is stopped. The reservation is a UDP socket: it
- * excludes every other reservation, and no TCP server.
+ * Reserves the port until this process ends, so that no other process of the tests takes the port while its server is stopped. The
+ * reservation is a UDP socket, which excludes every other reservation, and no TCP server.
  */
 async function isReserved(port: number): Promise<boolean> {
   const socket = createSocket('udp4').unref();

@@ -22,15 +22,15 @@ export interface TestIdp {
 export interface TestIdpOptions extends Partial<Omit<IdentityProviderOptions, 'issuer'>> {
   /** The issuer's path: `/idp`. */
   readonly path?: string;
-  /** The issuer's, for callers that find it here. */
+  /** Host name of the issuer, for callers that resolve the name to this machine. */
   readonly hostname?: string;
-  /** Serves it by https, with {@link testTls}. */
+  /** Whether the service is served by https, with {@link testTls}. */
   readonly tls?: boolean;
   /** Listener of a host, in place of `idp.callback()`. */
   readonly host?: (idp: IdentityProvider) => RequestListener;
 }
 
-/** An identity provider of its own on a free port, over memory stores, with {@link testSeed}. */
+/** Starts an identity provider on a free port, over memory stores, with {@link testSeed}. */
 export async function startIdp({
   path = '',
   hostname = '127.0.0.1',
@@ -73,7 +73,7 @@ export async function startIdp({
 
 const lasting = <Store extends object>(store: Store) => ({ ...store, ephemeral: false });
 
-/** Options that production requires, with stores in memory that say that they outlive the process. */
+/** Returns the options that production requires, with memory stores that claim to outlive the process. */
 export const lastingOptions = () => ({
   issuer: 'https://login.example.com',
   artifacts: lasting(memoryArtifacts()),

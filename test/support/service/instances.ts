@@ -1,4 +1,4 @@
-/** Several instances of one identity provider in this process: nothing in common but stores, keys and the address. */
+/** Several instances of one identity provider in this process, which share only stores, keys and the address. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
@@ -9,9 +9,9 @@ import { cheapPasswords, testSeed } from './seed.js';
 export interface Instances {
   readonly issuer: string;
   readonly idps: readonly IdentityProvider[];
-  /** The address of one node; the issuer's own takes turns. */
+  /** Returns the address of one node. The issuer's address sends each request to the next node. */
   at(node: number): string;
-  /** Lets the issuer's address lead to one node alone while this runs. */
+  /** Runs a function while the issuer's address leads to one node alone. */
   onlyAt<T>(node: number, run: () => Promise<T>): Promise<T>;
   readonly logged: KeptLog['logged'];
   close(): Promise<void>;
@@ -24,7 +24,7 @@ const listen = async (listener: RequestListener) => {
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 };
 
-/** @param stores each node gets its own adapters over what all share. */
+/** @param stores returns a node's own adapters over the data that all nodes share. */
 export async function startInstances(
   count: number,
   stores: (node: number) => Pick<IdentityProviderOptions, 'artifacts' | 'directory'>,

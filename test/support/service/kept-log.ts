@@ -1,4 +1,4 @@
-/** A logger that keeps what it is told, and says so where a line is not fields and a message, or has an error where pino would lose it. */
+/** Logger that keeps its lines, and reports lines without fields and a message, and errors under a name at which pino would lose them. */
 import type { Logger } from 'tenant-idp';
 
 export interface Line {
@@ -9,7 +9,7 @@ export interface Line {
 
 export interface KeptLog {
   readonly logger: Logger;
-  /** Every line of every level; the notice about development defaults aside. */
+  /** Lines of every level, except the notice about development defaults. */
   readonly lines: Line[];
   /** The lines at warn and error. */
   readonly logged: (readonly [fields: Readonly<Record<string, unknown>>, message: string])[];

@@ -1,4 +1,4 @@
-/** Signing keys for tests: making RSA keys anew in each file would cost more than the tests. */
+/** Signing keys for tests, because making RSA keys in each file would take longer than the tests. */
 import type { JWK } from 'jose';
 
 export const testKeys: readonly JWK[] = [

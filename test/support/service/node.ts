@@ -1,4 +1,4 @@
-/** One of several processes that serve one issuer over stores they share. Started by `nodes.ts`; ends when that process does. */
+/** One of several processes that serve one issuer over shared stores. `nodes.ts` starts the node, which ends when its parent ends. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
@@ -30,7 +30,7 @@ function durableAt(url: string): Stores {
 function artifactsAt(urls: string): ArtifactStore {
   if (!urls.startsWith('redis')) return durableAt(urls).artifacts;
   const client = urls.includes(',') ? new Cluster(urls.split(','), redisClusterOptions) : new Redis(urls, redisOptions);
-  client.on('error', () => {}); // ioredis would print it; the store tells it
+  client.on('error', () => {}); // ioredis would print the error, which the store reports
   return redisArtifacts({ client, prefix: `${space}:` });
 }
 

@@ -1,4 +1,4 @@
-/** Several processes that serve one issuer over stores they share, behind a front that gives each request to the next one. */
+/** Several processes that serve one issuer over shared stores, behind a front that gives each request to the next process. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,11 +12,11 @@ import { runtimeWarning } from './example.js';
 export interface NodesOptions {
   /** Default: 3. */
   readonly count?: number;
-  /** URL of a Redis, MongoDB or PostgreSQL server; with commas, those of a Redis Cluster. */
+  /** URL of a Redis, MongoDB or PostgreSQL server, or URLs of a Redis Cluster with commas between. */
   readonly artifacts: string;
-  /** URL of a MongoDB or PostgreSQL server. Default: one in memory each, which agree as long as none of them is written to. */
+  /** URL of a MongoDB or PostgreSQL server. Default: a memory store in each node. These stores agree until a node writes. */
   readonly directory?: string;
-  /** Database and prefix of their own. Default: a random one. */
+  /** Name of the nodes' own database and prefix. Default: a random one. */
   readonly space?: string;
   readonly seed: Seed;
   /** Milliseconds that the clock of each node is ahead. Default: none. */
@@ -33,7 +33,7 @@ export interface NodeSettings extends Omit<NodesOptions, 'count' | 'clocks'> {
 /** Message of a node to the process that started it. */
 export type FromNode = { readonly port: number } | { readonly logged: string };
 
-/** Milliseconds that a node is to be too busy to see anything. */
+/** Message to a node: milliseconds during which the node is too busy for anything else. */
 export interface ToNode {
   readonly busyFor: number;
 }
@@ -47,13 +47,13 @@ export interface Nodes {
   at(index: number): string;
   /** Sets the clock of a node that was started with `clocks`. */
   setClock(index: number, milliseconds: number): void;
-  /** `kill -9`; the front gives it no more requests. */
+  /** Kills a node by SIGKILL. The front gives the node no more requests. */
   kill(index: number): Promise<void>;
   /** Ends a node as an orchestrator does, by SIGTERM. @returns the code that it exits with. */
   end(index: number): Promise<number | null>;
-  /** Keeps a node busy for so many milliseconds, in one piece. */
+  /** Keeps a node busy for so many milliseconds, without a pause. */
   block(index: number, milliseconds: number): void;
-  /** Stops a node, as an orchestrator or a debugger does, and lets it go on after so many milliseconds. */
+  /** Suspends a node, as an orchestrator or a debugger does, and resumes the node after so many milliseconds. */
   suspend(index: number, milliseconds: number): Promise<void>;
   /** Starts a node that was killed. @param clock milliseconds that its clock is ahead. Default: as at first. */
   start(index: number, clock?: number): Promise<void>;
@@ -123,7 +123,7 @@ export async function startNodes({ count = 3, clocks, ...options }: NodesOptions
 
   try {
     for (const url of servers) await makeDatabase(url, settings.space);
-    // Together, as those of a deployment start.
+    // Nodes start concurrently, as in a deployment.
     await Promise.all(Array.from({ length: count }, (_, index) => start(index)));
   } catch (error) {
     await close();
@@ -143,7 +143,7 @@ export async function startNodes({ count = 3, clocks, ...options }: NodesOptions
   };
 }
 
-/** A load balancer: each request goes to the next port, and to another one when nobody listens there. */
+/** Starts a load balancer. Each request goes to the next port, or to another port if nobody listens there. */
 async function startFront(ports: () => readonly number[]): Promise<{ readonly url: string; close(): void }> {
   const agent = new Agent({ keepAlive: true });
   let turn = 0;
@@ -168,7 +168,7 @@ async function startFront(ports: () => readonly number[]): Promise<{ readonly ur
     for await (const part of incoming) parts.push(part as Buffer);
     forward(incoming, outgoing, Buffer.concat(parts));
   });
-  server.keepAliveTimeout = 0; // one that closes a connection while a request comes in would look like a failure
+  server.keepAliveTimeout = 0; // closing a connection while a request arrives would look like a failure
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

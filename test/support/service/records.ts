@@ -1,4 +1,4 @@
-/** Records with sensible values: a test says only what it is about. */
+/** Records with sensible values, so that a test sets only the members that it is about. */
 import { v7 as uuid } from 'uuid';
 import type { Client, Group, Person, PersonWithUser, Subsidiary, Tenant, User } from '../../../lib/store/records/records.js';
 

@@ -14,7 +14,7 @@ import { testSeed } from './seed.js';
 export const DAY = 24 * 3600;
 
 export const encryption = ['what the signing keys are encrypted with'];
-/** One password to hash, and a client that gets ES256 and JWTs. */
+/** Seed with one password to hash, and a client that gets ES256 and JWTs. */
 export const seed = { ...journeySeed, clients: testSeed.clients.filter(({ id }) => id === 'web' || id === 'jwt') };
 /** Options of several nodes over the same stores. */
 export const ofNodes = { keys: { encryption }, seed: { clients: seed.clients, apiResources: seed.apiResources } };
@@ -31,7 +31,7 @@ export const verifies = (token: string, keys: JSONWebKeySet) =>
 export const ringOf = async (store: DirectoryStore): Promise<KeyRing> =>
   (await store.collection<KeyRing>('signingKeys').get('ring')) as KeyRing;
 
-/** Whether it comes to hold within the time that a change may take to be everywhere. */
+/** Whether a condition becomes true within the time that a change may take to reach all nodes. */
 export async function soon(holds: () => Promise<boolean>, milliseconds = EVERYWHERE): Promise<boolean> {
   const deadline = performance.now() + milliseconds;
   while (performance.now() < deadline) {
@@ -41,7 +41,7 @@ export async function soon(holds: () => Promise<boolean>, milliseconds = EVERYWH
   return false;
 }
 
-/** Identity providers of a file that make and rotate their keys; each ends with its test, in the present. */
+/** Starts identity providers that make and rotate their keys. Each test ends in the present, and closes its identity providers. */
 export function useRotatingKeys() {
   /** Keys that the service creates at its first start. */
   let ring: KeyRing;
@@ -56,7 +56,7 @@ export function useRotatingKeys() {
     backToPresent();
     for (const one of opened.splice(0)) await one.close();
   });
-  /** A directory with the keys of a first start, as if made now: to make an RSA key takes longer than most that is tried with it. */
+  /** Returns a directory with the keys of a first start, dated now, because making an RSA key takes longer than most tests with it. */
   async function withKeys(): Promise<DirectoryStore> {
     const [directory, now] = [memoryDirectory(), new Date()];
     const keys = ring.keys.map((key) => ({ ...key, announcedAt: now, ...(key.activatedAt ? { activatedAt: now } : {}) }));
@@ -71,9 +71,9 @@ export function useRotatingKeys() {
       opened.push(service);
       return service;
     },
-    /** Ends these with the test as well. */
+    /** Closes these services after the test as well. */
     closeAfterTest: (...services: { close(): Promise<void> }[]) => void opened.push(...services),
-    /** Returns these keys. */
+    /** Returns the keys of the first start. */
     get ring() {
       return ring;
     },

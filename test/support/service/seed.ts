@@ -1,4 +1,4 @@
-/** The world most tests live in: two tenants, a linked person, and one client of each kind. */
+/** Seed of most tests: two tenants, a linked account, and one client of each kind. */
 import type { IdentityProviderOptions } from 'tenant-idp';
 
 export const redirectUri = 'http://127.0.0.1:9/callback';
@@ -7,7 +7,7 @@ export const postLogoutRedirectUri = 'http://127.0.0.1:9/signed-out';
 const code = { redirect_uris: [redirectUri], post_logout_redirect_uris: [postLogoutRedirectUri] };
 const identityScopes = ['openid', 'profile', 'email', 'phone', 'org', 'roles', 'perms', 'address'];
 
-/** Hashed as in production they would take most of the time of the tests. */
+/** Settings for fast hashes. With production settings, hashing passwords would take most of the time of the tests. */
 export const cheapPasswords = { scryptCost: 2 ** 6 };
 
 export const testSeed = {

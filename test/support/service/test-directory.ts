@@ -13,10 +13,10 @@ import { until } from '../time/until.js';
 
 export const ISSUER = 'https://login.example.com';
 
-/** Between two looks at an outbox in memory, which is done in a few milliseconds. */
+/** Milliseconds between two reads of an outbox in memory, which is done in a few milliseconds. */
 const PAUSE_MS = 2;
 
-/** Hashes that cost nothing, and a count of them. */
+/** Returns a hasher that costs nothing, and counts its hashes. */
 export function cheapHasher(): Passwords & { count: number } {
   return {
     count: 0,
@@ -39,7 +39,7 @@ export type Dispatched = EventRecord & { readonly sequence: string };
 export interface TestDirectory extends AsyncDisposable {
   readonly directory: Directory;
   readonly store: DirectoryStore;
-  /** All dispatched events, in order, once what is pending was dispatched. */
+  /** Waits until all pending events are dispatched, and returns all dispatched events, in order. */
   dispatched(): Promise<readonly Dispatched[]>;
   /** Returns dispatched events of persons and users. */
   dispatchedOfPersons(): Promise<readonly Dispatched[]>;
@@ -86,7 +86,7 @@ export async function testDirectory(
   };
 }
 
-/** A tenant with a user of this name, and the ids of both. */
+/** Creates a tenant with a user of this name, and returns the ids of the tenant, the person and the user. */
 export async function tenantWithUser(directory: Directory, tenantName: string, userName: string) {
   const { id: tid } = await directory.tenants.create({ name: tenantName });
   return { tid, ...(await userIn(directory, tid, userName)) };
@@ -99,7 +99,7 @@ export async function userIn(directory: Directory, tid: string, userName: string
   return { personId: person.id, userId: person.user!.id };
 }
 
-/** The code of the error that the promise is rejected with; undefined when it is fulfilled. */
+/** Returns the code of the error that rejects the promise; undefined if the promise is fulfilled. */
 export const codeOf = (promise: Promise<unknown>): Promise<string | undefined> =>
   promise.then(
     () => undefined,

@@ -1,7 +1,8 @@
 /**
- * Two services that are one to their callers: the same issuer, keys and records. One answers plain requests directly; the other is configured, so
- * that oidc-provider answers all. The first one can also be sent a request in a form that reaches its handlers through oidc-provider. Beside them is
- * oidc-provider by itself, over the same records. In a comparison what they write is recorded and not done, so each request finds the same records.
+ * Two services that callers cannot tell apart: the same issuer, keys and records. The first service answers plain requests directly. The
+ * second has the option `configure`, so that oidc-provider answers all requests. The first service can also get a request in a form that
+ * reaches its handlers through oidc-provider. In addition, oidc-provider runs by itself over the same records. In a comparison, writes are
+ * recorded and not done, so that each request finds the same records.
  */
 import { createServer, Agent as HttpAgent, type IncomingHttpHeaders, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -32,13 +33,13 @@ export interface Outcome {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly writes: readonly unknown[];
-  /** Log lines at info and above, without what differs by request. */
+  /** Log lines at info and above, without the id of the request. */
   readonly lines: readonly unknown[];
 }
 
 /**
- * A fault of the stores in one request: what they cannot do, or the kind of the record that another request has just changed or removed. `later read` fails
- * every read but the first.
+ * A fault of the stores in one request: the operation that fails, or the kind of the record that another request has just changed or
+ * removed. `later read` fails every read except the first.
  */
 export type Fault = 'read' | 'later read' | 'commit' | 'persons' | `removed ${string}` | `changed ${string}`;
 
@@ -50,34 +51,34 @@ export interface BareOutcome extends Omit<Outcome, 'writes' | 'lines'> {
 }
 
 export interface Outcomes {
-  /** Answered by our handlers. */
+  /** Answer of the service's own handlers. */
   readonly direct: Outcome;
-  /** Answered by oidc-provider's handlers, within the service. */
+  /** Answer of oidc-provider's handlers, within the service. */
   readonly other: Outcome;
   readonly bare: BareOutcome;
 }
 
 export interface Twins {
   readonly issuer: string;
-  /** The one that answers directly, whose writes are done until {@link compare} is called first. */
+  /** The service that answers directly. Writes of this service are done until the first comparison. */
   readonly idp: IdentityProvider;
-  /** All answers to a request; `hits` is what every counter says. From the first call on nothing is written any more. */
+  /** Returns all answers to a request. Every counter returns `hits`. From the first call on, requests write nothing any more. */
   compare(request: TwinRequest, hits: number): Promise<Outcomes>;
-  /** {@link compare}, without oidc-provider by itself. */
+  /** Compares as {@link compare} does, without oidc-provider by itself. */
   both(request: TwinRequest, fault?: Fault): Promise<Omit<Outcomes, 'bare'>>;
-  /** The first service at both doors to its handlers, and at the first door within a Koa app of a host. */
+  /** Returns answers of the first service: directly, within a Koa app of a host, and through oidc-provider. */
   doors(request: TwinRequest, hits: number, fault?: Fault): Promise<Readonly<Record<'direct' | 'mounted' | 'through', Outcome>>>;
   /** Changes a stored record while nothing is compared. */
   edit(kind: string, change: (record: Record<string, unknown>, key: string) => void): Promise<void>;
   /** The store of the directory. */
   readonly directory: DirectoryStore;
   readonly logged: readonly unknown[];
-  /** Ids and keys in what was written before. */
+  /** Ids and keys in the records that were written before comparisons. */
   readonly known: ReadonlySet<string>;
   close(): Promise<void>;
 }
 
-/** Connection headers, and those that tell the time. */
+/** Headers that are not compared: of the connection, and of the time. */
 const uncompared = ['date', 'connection', 'keep-alive', 'transfer-encoding'];
 
 const subjectSalt = 'salt of the test tenant identities';
@@ -98,7 +99,7 @@ export async function startTwins(
   let reads = 0;
   const all = new Set<ArtifactKey>();
 
-  /** What the store has, with the record that another request has just changed or removed. */
+  /** Returns the stored artifacts as if another request has just changed or removed one of them. */
   const afterOthers = async (asked: Parameters<ArtifactStore['read']>[0], [what, key]: [what?: string, key?: ArtifactKey]) => {
     const found = await memory.read(asked);
     const artifact = key && found.get(key);
@@ -109,7 +110,7 @@ export async function startTwins(
     return others;
   };
 
-  /** Stores of one of the two. */
+  /** Returns the stores of one of the two services. */
   const storesOf = (
     written: unknown[],
     beaten: [what?: string, key?: ArtifactKey],
@@ -239,7 +240,7 @@ export async function startTwins(
       return {
         direct: await outcomeOf(direct, asked),
         other: await outcomeOf(other, asked),
-        // It takes the URLs of its endpoints from the request.
+        // oidc-provider takes the URLs of its endpoints from the request.
         bare: {
           ...(await send(agent, originOf(servers[2]), { ...asked, headers: { ...asked.headers, host: new URL(issuer).host } })),
           caller: bare.caller(),
@@ -291,7 +292,7 @@ export async function startTwins(
   };
 }
 
-/** The same request, which the plain door leaves to oidc-provider: its form has no length, or it has a header that nobody reads at its endpoint. */
+/** Returns the same request, left to oidc-provider: its form has no length, or the request has a header that its endpoint does not read. */
 function unusual({ headers, ...request }: TwinRequest): TwinRequest {
   const { 'content-length': length, ...others } = headers;
   if (length !== undefined) return { ...request, headers: { ...others, 'transfer-encoding': 'chunked' } };
@@ -321,7 +322,7 @@ const send = (agent: HttpAgent, origin: string, { method, path, headers, body }:
     sent.on('error', reject).end(body);
   });
 
-/** An {@link Outcome} as two are compared. */
+/** An {@link Outcome} in the form in which two are compared. */
 export interface Comparable {
   readonly status: number;
   readonly headers: unknown;
@@ -330,9 +331,9 @@ export interface Comparable {
 }
 
 /**
- * An outcome without what chance decides: ids that were not there before are told by their kind alone, and of JWTs the signature is left out, which
- * ES256 makes another each time.
- * @param isChance whether an id or key is new, and not made of what was there.
+ * Returns an outcome without its random parts. New ids are replaced by their kind. Signatures of JWTs are left out, because ES256 makes
+ * another signature each time.
+ * @param isChance whether an id or key is new, and not derived from earlier records.
  */
 export function withoutChance({ status, headers, body, writes }: Omit<Outcome, 'lines'>, isChance: (id: string) => boolean): Comparable {
   const plain = (value: unknown): unknown => {
@@ -366,7 +367,7 @@ export function withoutChance({ status, headers, body, writes }: Omit<Outcome, '
     status,
     headers: isPage ? Object.keys(headers).sort() : headers,
     body: isPage ? 'a page' : body.startsWith('{') ? JSON.stringify(plain(JSON.parse(body))) : body,
-    // One commit is done as one, in whatever order.
+    // The order of writes within a commit does not matter.
     writes: writes.map(write).sort((a, b) => (inspect(a) < inspect(b) ? -1 : 1)),
   };
 }

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { startIdp, type TestIdp, type TestIdpOptions } from './idp.js';
 
-/** One that others start and end. */
+/** Identity provider that {@link useIdp} starts and closes. */
 export type IdpInUse = Omit<TestIdp, 'close'>;
 
 /**
- * An identity provider for the tests of a file, or of the `describe` around the call: started before them, closed after them.
- * @param options a function where something else has to be there first.
+ * Starts an identity provider before the tests of a file, or of the `describe` around the call, and closes it after the tests.
+ * @param options a function if something else must start first.
  */
 export function useIdp(options: TestIdpOptions | (() => TestIdpOptions | Promise<TestIdpOptions>) = {}): IdpInUse {
   let started: TestIdp | undefined;
