@@ -1,4 +1,4 @@
-/** H5, service specification 4.12: who may do what by the admin API. */
+/** H5, service specification 4.12: access of callers to the operations of the admin API. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
   type AdminClient,
@@ -135,7 +135,7 @@ describe('nobody grants more than they hold', () => {
     expect((await acme.post(`${at}/persons`, person)).json.code).toBe('grant_exceeds_own');
     expect((await root.post(`${at}/persons`, person)).status).toBe(201);
     const [user] = (await acme(`${at}/users?userName=strong`)).json.items;
-    // Who could sign in as the user would have what the user has.
+    // A caller who could sign in as the user would have the permissions of the user.
     expect((await acme.patch(`${at}/users/${user.id}`, { externalIdentities: [{ idp: 'x', subject: 'me' }] })).json.code).toBe(
       'grant_exceeds_own',
     );

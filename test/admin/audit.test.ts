@@ -1,4 +1,4 @@
-/** Issue 13, deliverable 2: every write is audited, by an event with who made it, by which request, in which tenant. */
+/** Issue 13, deliverable 2: every write is audited by an event that names the actor, the request and the tenant. */
 import { beforeAll, expect, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
 import {
@@ -20,7 +20,7 @@ const impersonations = keepImpersonations();
 const service = useIdp({
   seed: adminSeed,
   mail: captureMail().mail,
-  // Signing keys are made, and can be rotated.
+  // With a key, the service makes signing keys, which can be rotated.
   keys: { encryption: ['what the audited service encrypts with'] },
   limits: { adminRequestsPerMinute: 100_000 },
   extensions: [impersonations.extension],
@@ -38,9 +38,9 @@ beforeAll(async () => {
 const elsewhere = [
   ...['POST /tenants/{tid}/webhooks/{id}/test', 'POST /webhooks/{id}/test'],
   ...['POST /tenants/{tid}/webhooks/{id}/replay', 'POST /webhooks/{id}/replay'],
-  // `factors/own-page`: nobody has one here.
+  // Covered by `factors/own-page`, because no user has a factor here.
   ...['DELETE /tenants/{tid}/users/{id}/factors', 'DELETE /tenants/{tid}/users/{id}/factors/{factorId}'],
-  // `privileges/generated`: nobody has means to confirm here.
+  // Covered by `privileges/generated`, because no user has means to confirm here.
   'POST /tenants/{tid}/users/{id}/means/confirm',
 ];
 

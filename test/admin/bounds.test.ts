@@ -1,4 +1,4 @@
-/** T3-DOS-GROUPNAMES, -GROUPIDS, -PERMS, -HOOKS: lists of a request are bounded and read at once; a record that has more keeps them. */
+/** T3-DOS-GROUPNAMES, -GROUPIDS, -PERMS, -HOOKS: lists of a request are bounded and read together; a record that has more keeps them. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
@@ -41,7 +41,7 @@ beforeAll(async () => {
   acme = administer(service.issuer, await adminToken(service.issuer, 'acme'));
   tid = (await tenantIds(root)).Acme ?? '';
   user = (await root(`/tenants/${tid}/users?limit=1`)).json.items[0];
-  // Past the admin API, because there are many.
+  // The groups skip the admin API, because there are many.
   const [like] = await memory.collection<Row>('groups').find({ byTenant: [tid] });
   for (let index = 0; index < 1000; index += 1)
     await memory.collection<Row>('groups').insert({ ...like, id: crypto.randomUUID(), name: `G${index}`, permissionIds: [] } as never);
@@ -57,7 +57,7 @@ const person = (more: object) => {
   return { givenName: 'A', familyName: 'B', email: `bound-${made}@acme.test`, user: { userName: `bound-${made}@acme.test`, ...more } };
 };
 
-/** Every operation that takes such a list, with a body for a number of entries. */
+/** Every operation that takes a bounded list. Each sends a body with the given number of entries. */
 const lists: readonly (readonly [name: string, most: number, send: (client: AdminClient, count: number) => ReturnType<AdminClient>])[] = [
   ...(['PUT', 'POST', 'DELETE'] as const).flatMap((method) =>
     [['names', names] as const, ['ids', ids] as const].map(

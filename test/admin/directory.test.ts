@@ -71,7 +71,7 @@ describe('service specification 4.12: persons and users', () => {
       ['subsidiaries', () => ({ id: recordId, name: 'Taken' })],
     ] as const;
     for (const [list, body] of bodies) {
-      // Ids of users are for who administers all tenants.
+      // Only administrators of all tenants may choose the id of a user.
       const by = list === 'persons' ? root : acme;
       expect((await by.post(`${at}/${list}`, body())).status).toBe(201);
       const answers = [await by.post(`${at}/${list}`, body()), await root.post(`/tenants/${tid.Globex}/${list}`, body())];
@@ -91,7 +91,7 @@ describe('service specification 4.12: persons and users', () => {
         expect([status, json.errors[0].pointer.endsWith(`/${member}`)]).toEqual([422, true]);
       }
     const { document } = await documented(service.issuer);
-    // Kinds of factors and of means are told, and when the password was changed; none is set.
+    // These two schemas have kinds of factors and means, and the time of a password change. None of these can be set.
     const { Factor: _, PersonExport: __, ...schemas } = document.components.schemas;
     const members = JSON.stringify(schemas, (name, value) => (name === 'description' ? undefined : value));
     expect(members).not.toMatch(/password|totp|credential/i);

@@ -64,19 +64,19 @@ function named() {
   const email = `owner-${count}@elsewhere.test`;
   return { email, person: { givenName: 'O', familyName: 'O', email }, user: { userName: email } };
 }
-/** A user as the service has it, whose address is verified or not. */
+/** Creates a person with a user whose address is verified or not. */
 async function made(emailVerified: boolean): Promise<Json> {
   const { person, user } = named();
   return (await root.post(`${at}/persons`, { ...person, user: { ...user, emailVerified } })).json;
 }
 
-/** Each makes `emailVerified` true, and says where the user is in the answer. */
+/** Operations that make `emailVerified` true. */
 const doors: Readonly<Record<string, (ask: AdminClient) => Promise<AdminAnswer>>> = {
   async 'POST /tenants/{tid}/persons'(ask) {
     const { person, user } = named();
     const body = { ...person, user: { ...user, emailVerified: true } };
     const invited = await ask.post(`${at}/persons`, { ...body, invitation: { send: false } });
-    // A second person, because an invitation changes the way that the person is made.
+    // Creates a second person, because an invitation changes how the person is created.
     const other = named();
     const alone = await ask.post(`${at}/persons`, { ...other.person, user: { ...other.user, emailVerified: true } });
     expect([invited.status, invited.json.code]).toEqual([alone.status, alone.json.code]);
@@ -150,6 +150,6 @@ test('the host in process and the seed say that an address is verified', async (
   expect(created.user?.emailVerified).toBe(true);
   const other = await made(false);
   expect((await users.update(other.user.id, { emailVerified: true })).user.emailVerified).toBe(true);
-  // Alice is of the seed.
+  // The seed created Alice.
   expect((await users.findByUserName('alice@acme.test'))?.user.emailVerified).toBe(true);
 });

@@ -44,12 +44,12 @@ describe('H1: foreign is absent', () => {
     const { leaks, compared, untried } = await leaksOf({ issuer: service.issuer, client, own: await recordsOf(own.tid), foreign });
     expect(leaks).toEqual([]);
     expect(compared).toBeGreaterThan(100);
-    // Of a user who has one: `factors/own-page`.
+    // `factors/own-page` tries the id of a factor, with a user who has one.
     expect([...untried]).toEqual(['factorId']);
   });
 
   test('to a client of all tenants, within a path of another tenant', async () => {
-    // It administers both: a tenant is no secret to it, nor is the parent of a link, which is in another tenant.
+    // The client administers both tenants, so it may know a tenant, and the parent of a link, which is in another tenant.
     const known = ['tid', 'parentId'];
     const { leaks } = await leaksOf({ issuer: service.issuer, client: root, own: await recordsOf(own.tid), foreign, known });
     expect(leaks).toEqual([]);

@@ -8,7 +8,7 @@ import { testTogether } from '../support/service/test-together.js';
 import { withDurable } from '../support/stores/durable.js';
 import { until } from '../support/time/until.js';
 
-/** 25 times each of four with `npm run prove`, with the suite one of them. */
+/** Rounds of each test: 25 of four kills with `npm run prove`, one of one kill with the suite. */
 const ROUNDS = process.env.PROVE ? 25 : 1;
 
 const scope =
@@ -27,7 +27,7 @@ async function administrator(origin: string): Promise<Ask> {
     const text = await answer.text();
     return { status: answer.status, json: text === '' ? undefined : JSON.parse(text) };
   };
-  // A store that waits for the processor does not answer in time: a read is asked again.
+  // A store on a busy machine does not answer in time, so reads are retried.
   return (path, method = 'GET', ...more) => {
     const answer = () => once(path, method, ...more);
     return method === 'GET' ? until(answer, ({ status }) => status !== 503) : answer();
@@ -39,7 +39,7 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
     readonly node: AdminNode;
     readonly ask: Ask;
     readonly tid: string;
-    /** Another node, once the first is gone. */
+    /** Starts another node after the first has ended, and uses it. */
     survivor(use: (ask: Ask, idp: IdentityProvider) => Promise<void>): Promise<void>;
     kept(): Promise<string>;
   }
@@ -84,12 +84,12 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
         by(`/tenants/${tid}/persons`, 'POST', { ...person, invitation: { send: true } }, { 'idempotency-key': 'kim' });
       await node.arm(killAfter);
       const answered = await send(ask).catch(() => undefined);
-      // All that it writes may be written before.
+      // The request may have made all its writes before.
       if (answered) node.kill();
       expect(await node.gone).toBe(true);
       await survivor(async (other, idp) => {
         const before = (await other(`/tenants/${tid}/persons?email=kim@globex.test`)).json.items as Json[];
-        // Never half a person: without the user, or without what names the invitation.
+        // A person never exists without the user, or without the member that names the invitation.
         for (const { user } of before) expect(user).toMatchObject({ userName: 'kim@globex.test', status: 'invited' });
         const again = await until(
           () => send(other),
@@ -117,7 +117,7 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
       await node.arm(killAfter);
       const answered = await ask(`/tenants/${tid}`, 'DELETE').catch(() => undefined);
       if (answered) expect(answered.status).toBe(204);
-      // The job goes on after the answer; where it has fewer writes it ends at some other time.
+      // The job continues after the answer. If the job has fewer writes than that, it ends without a kill.
       await Promise.race([node.gone, until(async () => !(await kept()).includes(tid))]);
       node.kill();
       expect(await node.gone).toBe(true);
@@ -128,7 +128,7 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
           ({ length }) => length > 0,
         );
         expect([event?.actor, more]).toEqual(['client:root', []]);
-        // What is left of removed records goes with their last events.
+        // The rest of the removed records is removed with their last events.
         await until(async () => !(await kept()).includes(tid));
         expect((await other('/tenants')).json.items.map(({ name }: Json) => name)).toContain('Acme');
       });

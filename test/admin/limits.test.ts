@@ -1,4 +1,4 @@
-/** H5, issue "Rate limit": so many requests of a client in a minute, at all nodes together; and requests that come again. */
+/** H5, issue "Rate limit": the requests of a client in a minute are limited over all nodes together. */
 import { expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { administer, adminSeed, adminToken } from '../support/administration/admin.js';

@@ -1,4 +1,4 @@
-/** A member of a person or a user is declared once: forms, answers, the document, seeds and the check of stored rows follow from that declaration. */
+/** Members of a person or a user: forms, answers, the document, seeds and the check of stored rows follow from one declaration. */
 import { describe, expect, test } from '@jest/globals';
 import { type TObject, type TProperties, Type } from '@sinclair/typebox';
 import { checkInput, patchSchema, problemsOf, withDefaults } from '../../lib/directory/input.js';

@@ -1,4 +1,4 @@
-/** service specification 4.12: the surface of the admin API, whatever the resource. */
+/** Service specification 4.12: behaviour of the admin API that all resources share. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
   type AdminClient,
@@ -126,7 +126,7 @@ describe('service specification 4.12: the surface', () => {
       passTime(86_500);
       const anew = await again();
       expect([anew.json.code, anew.headers.get('idempotency-replayed')]).toEqual(['conflict', null]);
-      // What was refused is refused again.
+      // A retry of a refused request gets the same refusal.
       const refused = await again();
       expect([refused.text, refused.headers.get('idempotency-replayed')]).toEqual([anew.text, 'true']);
     } finally {

@@ -1,4 +1,4 @@
-/** H1: the comparison of foreign with absent fails where a read or write of the store goes without the predicate of its tenant. */
+/** H1: the comparison of foreign with absent ids fails if a read or a write of the store does not check the tenant. */
 import { expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Collection, DirectoryStore, Row, Unsaved } from 'tenant-idp/store';
@@ -10,15 +10,15 @@ import { startIdp } from '../support/service/idp.js';
 type Owned = Row & { readonly tid?: string };
 type Method = 'get' | 'find' | 'update' | 'remove';
 
-/** Which method takes rows for those of which tenant: as without the comparison of a row's tenant with the one that asks. */
+/** Fault of a store: `method` takes rows of other tenants for rows of the tenant `tid`, as if the tenants were not compared. */
 interface Broken {
   method?: Method;
   tid?: string;
-  /** The one collection. @default all */
+  /** Name of the only broken collection. @default all */
   collection?: string | undefined;
 }
 
-/** A store whose rows seem to be of the tenant that asks. */
+/** Returns a store whose rows seem to belong to the tenant of the request. */
 function withoutPredicate(store: DirectoryStore, broken: Broken): DirectoryStore {
   const collection = <R extends Row>(name: string): Collection<R> => {
     const rows = store.collection<Owned>(name);
@@ -32,7 +32,7 @@ function withoutPredicate(store: DirectoryStore, broken: Broken): DirectoryStore
         return row && seeming(row, 'get');
       },
       find: async (...query: Parameters<typeof rows.find>) => (await rows.find(...query)).map((row) => seeming(row, 'find')),
-      // A removal with an event is an update that leaves nothing of the row but the event.
+      // A removal with an event is an update that keeps only the event of the row.
       async update(id: string, change: (row: Owned) => Unsaved<Owned>) {
         let written: Method | undefined;
         const row = await rows.update(id, (current) => {
@@ -50,10 +50,10 @@ function withoutPredicate(store: DirectoryStore, broken: Broken): DirectoryStore
   return { ...store, collection };
 }
 
-/** Collections of what a tenant has. */
+/** Collections whose rows belong to a tenant. */
 const owned = ['persons', 'groups', 'subsidiaries', 'invitations', 'credentials'];
 
-/** Where a record that is read by its id is read in one look-up: an invitation is none without its person. */
+/** Collections and resources whose records are read by id in one look-up. An invitation does not exist without its person. */
 const readById = [
   ['persons', 'persons'],
   ['groups', 'groups'],
@@ -88,7 +88,7 @@ test.each([...all, ...readById])('H1: without the predicate of %p of %p', async 
     const isTried = (path: string) => path.startsWith(`/tenants/{tid}/${resource}`);
     const { leaks } = await leaksOf({ issuer: service.issuer, client, own, foreign, isTried });
     if (collection) return expect([...new Set(leaks.map(({ field }) => field))]).toEqual(['id']);
-    // Operations read a record before they write it, so its writes are tried by themselves too.
+    // Operations read a record before they write it, so the writes are also tried without the operations.
     const { groups, subsidiaries } = service.idp.tenant(own.tid);
     const taken = { name: 'Taken' };
     await Promise.allSettled([groups.update(foreign.group, taken), subsidiaries.update(foreign.subsidiary, taken)]);

@@ -1,4 +1,4 @@
-/** DELETE of a tenant over HTTP, with what it does to the people, tokens and administrators of the tenant; and the export of a person. */
+/** Removal of a tenant over HTTP, with its effects on users, tokens and administrators of the tenant; and the export of a person. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type AdminClient, administer, adminSeed, adminToken, tenantIds } from '../support/administration/admin.js';
 import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, signIn } from '../support/client/agent.js';
@@ -86,7 +86,7 @@ describe('DELETE /tenants/{tid}', () => {
     expect(event).toMatchObject({ subject: tid.Globex, actor: 'client:root', requestid: removed.headers.get('x-request-id') });
     expect((await root.post('/tenants', { id: tid.Globex, name: 'Globex anew' })).status).toBe(201);
     expect((await root(`${at}/persons`)).json.items).toEqual([]);
-    // The client was to administer that tenant, and not whoever has its id.
+    // The client was allowed to administer the removed tenant, and not a new tenant with its id.
     expect((await globex(at)).status).toBe(404);
   });
 });

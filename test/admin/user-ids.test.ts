@@ -1,4 +1,4 @@
-/** T3-ERASE-SUB, T3-ERASE-TAKEOVER, T3-SUB-CLIENT: who may choose the id of a new user in the admin API. */
+/** T3-ERASE-SUB, T3-ERASE-TAKEOVER, T3-SUB-CLIENT: callers of the admin API that may choose the id of a new user. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
   type AdminAnswer,
@@ -53,7 +53,7 @@ beforeAll(async () => {
   personId = (await callers.root.post(`${at}/persons`, person)).json.id;
 });
 
-/** Operations whose body has the id of a new user, with the place of it. */
+/** Operations whose body has the id of a new user. The name of each ends with the path of the id. */
 const operations: Readonly<Record<string, (call: AdminClient, id: string) => Promise<AdminAnswer>>> = {
   'POST /tenants/{tid}/persons /user/id': (call, id) => call.post(`${at}/persons`, { ...person, user: { ...named(), id } }),
   'POST /tenants/{tid}/persons/{id}/user /id': (call, id) => call.post(`${at}/persons/${personId}/user`, { ...named(), id }),

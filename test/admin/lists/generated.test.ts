@@ -1,6 +1,6 @@
 /**
- * M17, M18: a bad row makes no list and no read 500, and no list is cut short silently. Generated over the list operations of the admin API's document, the
- * members of a row of each, bad values, and references that lead nowhere.
+ * M17, M18: an invalid row makes no list and no read fail with 500, and no list omits items silently. The cases are generated over the list
+ * operations of the document. Rows have invalid values in each member, and references to missing records.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -35,13 +35,13 @@ interface Stored {
   readonly row: StoredRow;
 }
 
-/** Lists whose items are no rows, or have no id: keys, sessions, sign-ins, consents, and what signs in a user. */
+/** Lists whose items are no rows, or have no id: keys, sessions, sign-ins, consents, and means. */
 const withoutRows = [
   '/keys',
   '/saml-signing-keys',
   ...['sessions', 'sign-ins', 'consents', 'means'].map((name) => `/tenants/{tid}/users/{id}/${name}`),
 ];
-/** Members by which an index finds the row of a list, or that say whose it is. `health()` names a row without them. */
+/** Members by which an index finds the row of a list, or that name its owner. `health()` names a row without them. */
 const ofIndex = new Set(['tid', 'createdAt', 'startedAt', 'hasUser', 'webhookId']);
 
 const idFor = (path: string, name: string): string | undefined =>
@@ -74,7 +74,7 @@ const itemsOf = ({ json }: AdminAnswer): readonly Json[] => json.items ?? [];
 const namesOf = ({ id, personId, sequence }: Json): readonly unknown[] => [id, personId, sequence];
 const isOf = (item: Json, of: Stored): boolean => [item.id, item.sequence].some((name) => idsOf(of.row).includes(name));
 
-/** Looks while the row has another value at the path; undefined where the store refuses the row. */
+/** Calls `look` while the row has another value at the path. Returns undefined if the store refuses the row. */
 async function damaged<Seen>(
   { collection, row }: Stored,
   path: Path,
@@ -104,7 +104,7 @@ async function faultNow({ url, before }: Read, of: Stored, path: Path): Promise<
   return ofIndex.has(path[0] ?? '') || path.join() === 'user,id' ? undefined : 'the row is neither an item nor named';
 }
 
-/** {@link faultNow}, if it stays: for a second, a cache may have the row as it was before. */
+/** Returns the fault of {@link faultNow} if it stays, because a cache may have the former row for a second. */
 async function faultOf(read: Read, of: Stored, path: Path): Promise<string | undefined> {
   for (let looks = 1; ; looks += 1) {
     const fault = await faultNow(read, of, path);
@@ -124,7 +124,7 @@ test('M17: each member of a row of each list with each bad value: the other item
   const faults: string[] = [];
   const tried = new Map<string, number>();
   for (const read of reads.filter(({ isList, path }) => isList && !withoutRows.includes(path))) {
-    // The caller of the test is a client as well.
+    // The list of clients also has the caller of the test.
     const last = itemsOf(read.before).findLast(({ id }) => id !== 'root');
     const of = stored.find((one) => isOf(last, one));
     if (!of) throw new Error(`${read.path} has no stored row`);

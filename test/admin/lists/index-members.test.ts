@@ -1,6 +1,6 @@
 /**
- * M18: lists and look-ups miss a row whose member of an index is malformed or missing, so `health()` names the row by the sweep. Generated over the indexes of
- * all collections.
+ * M18: lists and look-ups miss a row whose member of an index is malformed or missing. The sweep finds the row, and `health()` names it.
+ * The cases are generated over the indexes of all collections.
  */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from '@jest/globals';
@@ -19,9 +19,9 @@ beforeAll(async () => {
   records = await world.fill();
 });
 
-/** Rows of the service's own work: no list shows them, and a copy of one would be work. */
+/** Collections of background work: no list shows their rows, and a copy of a row would be another job. */
 const work = ['accountEvents', 'changes', 'deliveries', 'events', 'removals', 'removedUsers', 'seeds', 'signingKeys', 'upkeep'];
-/** Members that a sound row may do without. */
+/** Members that are optional in a sound row. */
 const optional = ['tenants/uniqueName'];
 
 const at = (row: unknown, path: readonly string[]): unknown => path.reduce((inner, name) => (inner as Json)?.[name], row);
@@ -37,7 +37,7 @@ const pathsOf = ({ indexes }: (typeof world.specs)[number]): readonly string[] =
 const uniqueOf = ({ indexes }: (typeof world.specs)[number]): readonly string[] =>
   Object.values(indexes).flatMap(({ fields, unique }) => (unique ? fields.filter((field) => field !== 'tid') : []));
 
-/** A copy with unique members of its own. */
+/** Returns a copy with its own unique members. */
 function copyOf(row: StoredRow, unique: readonly string[]): Json {
   const id = randomUUID();
   let copy: Json = { ...row, id };

@@ -1,4 +1,7 @@
-/** M18: doors to records that are damaged beyond their members: invitations, factors, members of a later release, and references that lead nowhere. */
+/**
+ * M18: doors to records that are damaged beyond their members: invitations, factors, members of a later release, references to missing
+ * records.
+ */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type AdminClient, administer, adminToken } from '../../support/administration/admin.js';
@@ -29,7 +32,7 @@ const said = ({ status, json }: { status: number; json: Record<string, unknown> 
   json.code,
   ((json.errors ?? []) as { pointer: string }[]).map(({ pointer }) => pointer),
 ];
-/** Another invited user of Acme. */
+/** Creates another invited user of Acme. */
 const invited = async () => {
   const name = randomUUID();
   const { id, user } = (await root.post(`${tenant}/persons`, { givenName: 'I', user: { userName: name } })).json;

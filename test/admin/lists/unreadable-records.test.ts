@@ -1,6 +1,6 @@
 /**
- * M18: a record that cannot be read is said to be so, and can be removed, or repaired by writing its malformed members anew. Generated over the resources of
- * the admin API, the members of a stored row of each, and bad values.
+ * M18: the API names a record that cannot be read. The record can be removed, or repaired by writing its malformed members. The cases are
+ * generated over the resources of the admin API, the members of a stored row of each, and invalid values.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -12,7 +12,7 @@ type Stored = { readonly id: string; readonly version: number } & Record<string,
 const directory = memoryDirectory();
 const service = useIdp({ directory, limits: { adminRequestsPerMinute: 1_000_000 }, seed: adminSeed as never });
 let admin: AdminClient;
-/** Administers Acme alone. */
+/** Client that administers only Acme. */
 let ofAcme: AdminClient;
 let tid = '';
 
@@ -39,7 +39,7 @@ interface Resource {
   readonly path: string;
   readonly collection: string;
   readonly create: () => Promise<string>;
-  /** The values that repair each member, by its name in the stored row. */
+  /** Values that repair the members, by the member's name in the stored row. */
   readonly repair: Readonly<Record<string, unknown>>;
 }
 let made = 0;
@@ -120,7 +120,7 @@ const resources: readonly Resource[] = [
   },
 ];
 
-/** The collection, which is opened when the service starts. */
+/** Returns the collection, which the service opens when it starts. */
 const rowsOf = (name: string) => ({
   get: (id: string) => directory.collection<Stored>(name).get(id),
   put: (row: Stored) => directory.collection<Stored>(name).put(row),

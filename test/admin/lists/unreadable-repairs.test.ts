@@ -1,6 +1,6 @@
 /**
- * M18: a `PATCH` repairs only the malformed parts that it writes with a value. What else is malformed stays, and counts as the most that it may have been.
- * Generated over the resources of the admin API, the parts of a stored row of each, and bad values.
+ * M18: a `PATCH` repairs only the malformed parts that it writes with a value. Other malformed parts stay, and count as the most that they
+ * may have been. The cases are generated over the resources of the admin API, the parts of a stored row of each, and invalid values.
  */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -31,9 +31,9 @@ const service = useIdp({
   } as never,
 });
 let root: AdminClient;
-/** Administers all tenants, without the privilege. */
+/** Client that administers all tenants, without the privilege. */
 let low: AdminClient;
-/** Administers one tenant, without the privilege. */
+/** Client that administers one tenant, without the privilege. */
 let ofOrg: AdminClient;
 let tid = '';
 
@@ -57,7 +57,7 @@ const idOf = async (path: string, body: object) => (await created(path, body)).i
 const redirects = { redirect_uris: ['https://a.test/'] };
 const branding = { logoUri: 'https://a.test/logo.png', radius: 4 };
 
-/** Every optional member that a caller can write is there. */
+/** Resources. Each record is created with every optional member that a caller can write. */
 const resources: readonly (readonly [string, string, () => Promise<string>])[] = [
   ['/permissions', 'permissions', () => idOf('/permissions', { id: `p:${randomUUID()}`, name: 'P', description: 'D' })],
   [
@@ -95,7 +95,7 @@ const resources: readonly (readonly [string, string, () => Promise<string>])[] =
 ];
 
 type Path = readonly string[];
-/** Members of the value, and those within them. */
+/** Returns the paths of the value's members, and of the members within them. */
 const partsOf = (value: object, at: Path = []): readonly Path[] =>
   Object.entries(value).flatMap(([name, member]) => {
     const path = [...at, name];

@@ -1,6 +1,6 @@
 /**
- * M17: a row that an answer cannot carry makes no list fail. The list leaves it out and names it; a row that is only older than a limit of a form is listed as
- * it is. Generated over the lists of the admin API, the members of a row of each, and bad values.
+ * M17: a row that an answer cannot contain makes no list fail. The list omits the row and names it; a row from before a limit of a form is
+ * listed unchanged. The cases are generated over the lists of the admin API, the members of a row of each, and invalid values.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -23,7 +23,7 @@ const service = useIdp({
 let admin: AdminClient;
 let tid: string;
 
-/** Bad values, and one that is older than each limit of a form. */
+/** Invalid values, and one from before each limit of a form. */
 const values: Readonly<Record<string, unknown>> = {
   absent: undefined,
   null: null,
@@ -34,7 +34,7 @@ const values: Readonly<Record<string, unknown>> = {
   list: [null],
   record: { of: null },
 };
-/** Members that say where the row is in the list, or whose it is: a row without them is not of the list. */
+/** Members that give the row its place in the list, or its owner: a row without them is not in the list. */
 const ofIndex = new Set(['id', 'version', 'tid', 'createdAt', 'hasUser']);
 
 /** The lists, each with the collection of its rows. */
@@ -61,10 +61,10 @@ beforeAll(async () => {
 describe.each(lists)('M17: GET %s', (path, collection) => {
   const stored = () => directory.collection<Stored>(collection);
   const url = () => path.replace('{tid}', tid);
-  /** The last row of the list, and the others. */
+  /** Returns the last row of the list, and the ids of the others. */
   async function target(): Promise<{ readonly row: Stored; readonly others: readonly string[] }> {
     const { items } = (await admin(`${url()}?limit=200`)).json as { items: { id: string; personId?: string }[] };
-    // The caller of the tests is a client as well.
+    // The list of clients also has the caller of the tests.
     const last = items.findLast(({ id }) => id !== 'root');
     const row = await stored().get(last?.personId ?? last?.id ?? '');
     if (!row) throw new Error(`${path} has no row`);
@@ -91,7 +91,7 @@ describe.each(lists)('M17: GET %s', (path, collection) => {
     try {
       for (const member of members)
         for (const [kind, value] of Object.entries(values)) {
-          // The store takes no list where it keeps an order.
+          // The store refuses a list as the value by which it sorts.
           const isWritten = await stored()
             .put({ ...row, [member]: value })
             .then(

@@ -1,6 +1,7 @@
 /**
- * Sign-ins that began before a privilege was granted, by a means that an administrator without the privilege put in place: each means with each way in which the
- * privilege comes unasked, over HTTP. Nothing that came of the sign-in goes on after the grant. If somebody who holds the privilege confirms the means, the person signs in again.
+ * Sign-ins by a means that an administrator without the privilege put in place, before the privilege was granted. Each means is tried over
+ * HTTP with each grant that needs no confirmation. Sessions and tokens of the sign-in end with the grant. If an administrator who holds the
+ * privilege confirms the means, the user signs in again.
  */
 import { describe, expect, test } from '@jest/globals';
 import { adminSeed } from '../../support/administration/admin.js';
@@ -68,14 +69,14 @@ async function atProvider(agent: Agent, idp: string, userId: string): Promise<An
   );
 }
 interface Begun {
-  /** The user that gets the privilege, and is signed in. */
+  /** The signed-in user that gets the privilege. */
   readonly target: Member;
   readonly agent: Agent;
   /** Signs in by the same means again. */
   again(agent: Agent): Promise<Answer>;
 }
 
-/** Each signs in by a means that the writer put in place. */
+/** Functions that sign in by a means that the writer put in place. */
 const means = {
   'an identity': async (writer: Writer): Promise<Begun> => {
     const target = await member('Org');
@@ -132,7 +133,7 @@ async function begunBy(target: Member, again: Begun['again']): Promise<Begun> {
   return { target, agent, again };
 }
 
-/** Each gives the privilege, and asks nobody. */
+/** Functions that give the privilege without a confirmation. */
 const grants = {
   'host code puts the user into a group': async ({ tid, userId }: Member) => {
     count += 1;
@@ -146,7 +147,7 @@ const grants = {
   },
 } as const;
 
-/** A new group without permissions, with the user. */
+/** Creates a group without permissions, and adds the user. */
 async function groupWith({ tid, userId }: Member): Promise<{ readonly tid: string; readonly id: string }> {
   count += 1;
   const { groups, users } = service.idp.tenant(tid);
@@ -155,7 +156,7 @@ async function groupWith({ tid, userId }: Member): Promise<{ readonly tid: strin
   return { tid, id };
 }
 
-/** Leaves a client and a browser with tokens, a code, a request and a session of one sign-in. Returns a function that uses each of them. */
+/** Gives a client and a browser tokens, a code, a request and a session of one sign-in. Returns a function that uses each of them. */
 async function keep({ target, agent }: Pick<Begun, 'target' | 'agent'>) {
   const acr = { acr_values: `tenant:${target.tid}` };
   const codes = [await open(agent, start(acr)), await open(agent, start(acr))].map((answer) => String(codeIn(answer)));
@@ -252,7 +253,7 @@ describe.each(names)('a sign-in by %s', (name) => {
   });
 });
 
-/** How `low` hides the settings by which it signed in as somebody else. */
+/** Ways in which `low` hides the settings by which it signed in as another user. */
 const hides = {
   'put the settings back, and an operator confirmed them for another user': async (name: string, tid: string) => {
     ok(await by('low').patch(`/tenants/${tid}/connections/${name}`, { subjectClaim: 'sub' }));

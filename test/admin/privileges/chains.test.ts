@@ -1,7 +1,7 @@
 /**
- * Chains by which an administrator of Acme became one of Globex: by a parent account of Acme, whose linked child administers Globex. Each chain is tried by
- * a client and a person of Acme, who hold all scopes there, and is refused at its first step. An administrator of all tenants may walk it to its end,
- * which shows that each step works.
+ * Chains by which an administrator of Acme became one of Globex, through a parent account of Acme whose child account administers Globex. A
+ * client and a person of Acme, who hold all scopes there, try each chain, and are refused at its first step. An administrator of all
+ * tenants can reach the end of a chain, which shows that each step works.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
@@ -72,7 +72,7 @@ beforeAll(async () => {
 afterAll(() => upstream?.close());
 
 let count = 0;
-/** A parent of Acme, and a child of theirs who is in a group of Globex. */
+/** Creates a parent account in Acme, and its child account in a group of Globex. */
 async function family(group = 'Admins') {
   count += 1;
   const [parentName, childName] = [`parent-${count}@acme.test`, `child-${count}@globex.test`];
@@ -84,7 +84,7 @@ async function family(group = 'Admins') {
   const parent = { personId: made.id, userId: made.user?.id ?? '', name: parentName };
   await service.idp.directory.credentials.seedPassword(parent.userId, 'parent');
   await globex.linking.link(child.user?.id ?? '', { tid: tid.Acme ?? '', userId: parent.userId });
-  // Made an administrator after the link.
+  // The child becomes an administrator after the link.
   await globex.users.addGroups(child.user?.id ?? '', { names: [group] });
   return { parent, child: { userId: child.user?.id ?? '', name: childName } };
 }
@@ -92,7 +92,9 @@ async function family(group = 'Admins') {
 const scope = 'openid idp.users:read idp.users:write';
 const consoleHeader = { authorization: basic('console', 'console-secret') };
 
-/** Signs in at the provider, then changes to the account of Globex: the administrator that the tokens make, if they make one. */
+/**
+ * Signs in at the provider, then changes to the account of Globex. Returns an admin client with the tokens, or undefined without a sign-in.
+ */
 async function byProvider(person: UpstreamProvider['person'], childId: string): Promise<AdminClient | undefined> {
   upstream.person = person;
   const agent = new Agent();
@@ -154,7 +156,7 @@ describe.each(['client', 'person'] as const)('by a %s of Acme', (caller) => {
 
   test('XT-CONN: the claim that a connection goes by', async () => {
     const { parent, child } = await family('Vault');
-    // In a group that the caller holds nothing of, and another child who administers.
+    // The child is in a group whose permission the caller does not hold, and in one that administers.
     await service.idp.tenant(tid.Globex ?? '').users.addGroups(child.userId, { names: ['Admins'] });
     await service.idp.tenant(tid.Acme ?? '').users.addIdentity(parent.userId, { idp: 'up', subject: `recorded-${count}` });
     const path = `/tenants/${tid.Acme}/connections/up`;

@@ -1,6 +1,6 @@
 /**
- * Y5: a secret or metadata of a client that a client administrator wrote before the client got a privilege does not carry the privilege until somebody who
- * holds it confirms the client.
+ * Y5: secrets and metadata of a client that an administrator of clients wrote before the client got a privilege. The client does not carry
+ * the privilege until somebody who holds the privilege confirms the client.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { isAdminScope } from 'tenant-idp/extension';
@@ -13,7 +13,7 @@ const service = useIdp({
   seed: { ...adminSeed, clients: [...adminSeed.clients, adminClient('clerk', ['*'], own)] } as never,
   limits: { adminRequestsPerMinute: 100_000 },
 });
-/** Administers all tenants, by the scopes of clients alone. */
+/** Client that administers all tenants, with only the scopes of clients. */
 let clerk: AdminClient;
 let root: AdminClient;
 beforeAll(async () => {
@@ -24,7 +24,7 @@ const clients = () => service.idp.directory.clients;
 let count = 0;
 const metadata = { grant_types: ['client_credentials'], redirect_uris: [], response_types: [] };
 const newId = () => `vouched-${++count}`;
-/** The token endpoint's answer to a client that asks for the scope. */
+/** Returns the answer of the token endpoint to a client that requests the scope. */
 async function asked(id: string, secret: string, scope = GRANTED) {
   const answer = await fetch(`${service.issuer}/connect/token`, {
     method: 'POST',

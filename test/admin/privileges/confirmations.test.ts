@@ -1,6 +1,6 @@
 /**
- * A confirmation covers the means that the same administrator was shown: not those that somebody wrote since, not those of a request that is refused,
- * and none that nobody looked at.
+ * A confirmation covers the means that were listed to the same administrator. Later means, means of a refused request, and means that
+ * nobody has listed are not covered.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Person } from 'tenant-idp';
@@ -40,7 +40,7 @@ async function member(): Promise<Target> {
 }
 
 const identity = (subject: string) => ({ idp: 'up', subject: `${subject} ${count}` });
-/** Each writes one more means that somebody else can use. */
+/** Functions that write one more means, which somebody else can use. */
 const writes = {
   'an identity': async ({ path }: Target, name: string) => {
     const before = ok(await low(path)).json.externalIdentities as object[];
@@ -58,7 +58,7 @@ async function vouchersOf({ personId }: Target): Promise<readonly (Person['email
 }
 const counts = async (target: Target): Promise<readonly boolean[]> => (await vouchersOf(target)).map((one) => one?.by !== 'tenant');
 
-/** Each confirms, with a grant or without one. `look` answers what the administrator sees before it. */
+/** Ways to confirm, with a grant or without one. `look` returns the list that the administrator sees before. */
 const confirmations = {
   'a group of the user': async (target: Target) => {
     const grant = (more: object) => root.post(`${target.path}/groups`, { names: ['Privileged'], ...more });
@@ -91,7 +91,7 @@ describe.each(cases)('a confirmation by %s', (way, name) => {
     await writes['an identity'](target, 'first');
     const { look, confirm, listed } = await confirmations[way](target);
     expect(listed(await look())).toHaveLength(1);
-    // Nobody who holds less writes to the user while the user has the privilege.
+    // `low` may not write to the user while the user has the privilege.
     const { users } = service.idp.tenant(org);
     const groupIds = [...(await users.require(target.userId)).user.groupIds];
     await users.removeGroups(target.userId, { ids: groupIds });
@@ -203,7 +203,7 @@ describe('a look at the list of means', () => {
   });
 });
 
-/** Each gives a link to somebody who did not have it when the means were listed. */
+/** Functions that give a link to somebody who did not have it when the means were listed. */
 const handedOver = {
   'an invitation link that was fetched': async ({ userId }: Target) => {
     const { id } = ok(await low.post(`/tenants/${org}/invitations`, { userId, send: true })).json;

@@ -1,4 +1,4 @@
-/** Settings of a connection that an administrator changed before a privilege was granted, with each way in which an identity of the connection came to be. */
+/** Settings of a connection that an administrator changed before a privilege was granted, for each way to record an identity. */
 import { describe, expect, test } from '@jest/globals';
 import { documented } from '../../support/administration/admin.js';
 import { type Member, ok, subjectOf } from '../../support/administration/administrators.js';
@@ -8,11 +8,11 @@ import { atUpstream, press } from '../../support/sign-in/upstream-provider.js';
 
 const { service, by, newTenant, member, connection, group, signIn, upstream } = useMeans(['instance']);
 const users = (tid: string) => service.idp.tenant(tid).users;
-/** Harmless for those who sign in, so that a sign-in shows whether the connection counts. */
+/** Settings without an effect on sign-ins, so that a sign-in shows whether the connection counts. */
 const settings = { scopes: ['profile', 'email', 'more'] };
 const unconfirmed = expect.stringMatching(/^Your account at .* must be confirmed first$/);
 
-/** Confirms the means of a user that the writer is shown. */
+/** Lists the means of a user to the writer, who then confirms them. */
 async function confirm(writer: Writer, means: string) {
   ok(await by(writer)(means));
   return by(writer).post(`${means}/confirm`);
@@ -20,7 +20,7 @@ async function confirm(writer: Writer, means: string) {
 
 type Made = Pick<Member, 'userId'> & { readonly subject: string };
 
-/** Each way in which an identity of a connection is recorded by somebody who vouches for all privileges. */
+/** Ways to record an identity of a connection by a writer who vouches for all privileges. */
 const identities: Readonly<Record<string, (tid: string, idp: string) => Promise<Made>>> = {
   async 'that an operator recorded'(tid, idp) {
     const { userId } = await member(tid);
@@ -123,7 +123,7 @@ test('of a parent: the privilege of its child counts, and the grant lists the co
   expect(outcome(await signIn(idp, subject))).toBe('in');
 });
 
-/** A new value of each member of a connection that its form has, and whether the member can decide who signs in. */
+/** New value of each member in the form of a connection, and whether the member cannot decide which user signs in. */
 const members: Readonly<Record<string, { readonly value: unknown; readonly isHarmless?: true }>> = {
   name: { value: 'Other', isHarmless: true },
   hasButton: { value: false, isHarmless: true },

@@ -1,6 +1,7 @@
 /**
- * Credentials that a user set in a sign-in, or by a link, that an administrator made possible, and account links: each that a page can set, with each state of
- * the grant, over HTTP. After a grant, the credential counts only if the means behind it covers the privilege, or somebody who holds the privilege confirms it.
+ * Credentials that a user set in a sign-in or by a link of an administrator, and account links. Each credential that a page can set is
+ * tried over HTTP with each state of the grant. After a grant, the credential counts only if the means behind it covers the privilege, or
+ * somebody who holds the privilege confirms it.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -41,7 +42,7 @@ const viaUpstream = async (agent: Agent, begun: Answer): Promise<Answer> =>
 const byPassword = async ({ userName }: Pick<Member, 'userName'>, password: string, acr?: string) =>
   outcome(await signIn(new Agent(), start(acr), userName, password));
 
-/** Signs in by an identity that the administrator recorded, and goes to the person's factors. */
+/** Signs in by an identity that the administrator recorded, and opens the page of the user's factors. */
 async function inByIdentity(writer: Writer, target: Member): Promise<{ readonly agent: Agent; readonly page: Answer }> {
   await record(by(writer), target, 'up');
   const agent = new Agent();
@@ -57,7 +58,7 @@ async function usesPasskey(passkey: ReturnType<typeof createSoftwarePasskey>) {
 }
 
 interface Put {
-  /** The kind in lists of means. */
+  /** Kind of the credential in lists of means. */
   readonly kind: string;
   readonly status?: 'invited';
   /** Title of the page that refuses the credential. */
@@ -65,7 +66,7 @@ interface Put {
   set(writer: Writer, target: Member): Promise<{ use(): Promise<{ readonly title: string; readonly isIn: boolean }> }>;
 }
 
-/** Each sets a credential, and hands out how somebody uses it alone. */
+/** Credentials. `set` sets one, and returns a function that signs in with this credential alone. */
 const credentials = {
   'a passkey, added in a sign-in by an identity': {
     kind: 'factor',
@@ -225,7 +226,7 @@ describe.each(Object.keys(credentials) as (keyof typeof credentials)[])('T3-POS-
 });
 
 describe('a factor that does not count', () => {
-  /** A user with a password of its own, and an authenticator app that somebody added who signed in by an identity. */
+  /** Creates a user with a password, and an authenticator app that was added after a sign-in by an identity of `low`. */
   async function withStrangersApp() {
     const target = await member(org, { password: PASSWORD });
     const { agent, page } = await inByIdentity('low', target);

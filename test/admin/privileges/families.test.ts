@@ -1,4 +1,7 @@
-/** Means of linked accounts, over HTTP: account links that an administrator or a sign-in of lesser authority made, and confirmations of a part of a family. */
+/**
+ * Means of linked accounts, over HTTP: account links made by an administrator or a sign-in of lesser authority, and confirmations of some
+ * accounts.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { adminClient } from '../../support/administration/admin.js';
 import {
@@ -69,7 +72,7 @@ describe('an account link that a lesser administrator made', () => {
     await give(child);
     const refused = await ask();
     expect([titleOf(refused), refused.body.includes(child.userId)]).toEqual(['Sign in to Web shop', false]);
-    // The page from before the grant opens it no more either.
+    // The page from before the grant does not open the child either.
     expect(isCode(await submit(agent, choice, { choice: child.userId }))).toBe(false);
   });
 

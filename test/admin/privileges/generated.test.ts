@@ -1,6 +1,7 @@
 /**
- * Permissions count in their own tenant: tests every write of the admin API by which somebody could be signed in as a user, for each place of the privilege and
- * each kind of caller. The list of writes is compared with the operations of the service, so that no new one is forgotten.
+ * Permissions count only in their own tenant. Tests every write of the admin API by which somebody could be signed in as a user. Each is
+ * tried for each place of the privilege and each kind of caller. The list of writes is compared with the operations of the service, so that
+ * no new one is forgotten.
  */
 import { describe, expect, test } from '@jest/globals';
 import { recordForms } from 'tenant-idp/extension';
@@ -123,7 +124,7 @@ const grants = [
   'PATCH /tenants/{tid}/groups/{id}',
 ] as const;
 
-/** Writes that take permissions away, which a connection or another process may give back to whoever became the user meanwhile. */
+/** Writes that revoke permissions. A connection or a job may return them later, to somebody who signs in as the user by then. */
 const takings = [
   'PUT /tenants/{tid}/users/{id}/groups',
   'DELETE /tenants/{tid}/users/{id}/groups',
@@ -131,7 +132,7 @@ const takings = [
   'DELETE /tenants/{tid}/groups/{id}',
 ] as const;
 
-/** Writes that end the links of children, whose own credentials sign in from then on. */
+/** Writes that end the links of child accounts, whose own credentials sign in from then on. */
 const orphaning: Readonly<Record<string, (target: Target) => string>> = {
   'DELETE /tenants/{tid}/persons/{id}': ({ tid, personId }) => `/tenants/${tid}/persons/${personId}`,
   'DELETE /tenants/{tid}/users/{id}': ({ tid, userId }) => `/tenants/${tid}/users/${userId}`,
@@ -169,7 +170,7 @@ const open: Readonly<Record<string, string>> = {
   'POST /tenants/{tid}/webhooks/{id}/test': NOBODY,
 };
 
-/** Operations of a tenant that the instance keeps to itself. */
+/** Operations of a tenant that only administrators of all tenants may call. */
 const ofInstance = ['POST /tenants/{tid}/disable', 'POST /tenants/{tid}/enable', 'DELETE /tenants/{tid}'];
 /** A read that is guarded like a write, because the caller gets the link. */
 const LINK_OF_INVITATION = 'GET /tenants/{tid}/invitations/{id}/link';
@@ -211,11 +212,11 @@ describe.each(callerNames)('a write by a %s', (caller) => {
       async (_, { status, call, refusal }) => {
         const { path, ...rest } = await call(await at.target(scene, status), at);
         const ask = at.caller(caller, scene);
-        // Only what the caller was shown can be confirmed.
+        // A caller can confirm only means that it has listed.
         if (path.endsWith('/means/confirm')) await ask(path.replace('/confirm', ''));
         const answer = await ask(path, rest);
         expect(refusalOf(answer)).toBe(scenes[scene].mayBecome ? 'allowed' : refusal);
-        // Allowed means done, but for what a target has not: a factor, or a password of its own.
+        // An allowed write succeeds, except if the target has no factor, or no password of its own.
         const isDone = answer.status < 300 || ['not_found', 'reset_unavailable'].includes(answer.json.code);
         expect([answer.status, answer.json?.code, scenes[scene].mayBecome]).toEqual([answer.status, answer.json?.code, isDone]);
       },
@@ -242,7 +243,7 @@ describe('the end of a link is compared with the child, whose own credentials si
     const { tid, userId, parentId } = await at.target(scene);
     const path = `/tenants/${tid}/users/${userId}/link/${parentId}`;
     expect(refusalOf(await at.caller('client', scene).remove(path))).toBe(scenes[scene].mayBecome ? 'allowed' : 'grant_exceeds_own');
-    // A link has ends in two tenants, so it is no person's.
+    // A link has ends in two tenants, so a person of one tenant cannot remove it.
     expect((await at.caller('person', scene).remove(path)).status).toBe(404);
     const status = (await at.service.idp.tenant(tid).users.require(userId)).user.parentUserId === undefined;
     expect(status).toBe(scenes[scene].mayBecome);
@@ -257,7 +258,7 @@ describe.each(callerNames)('R-ORPHAN: a removal by a %s is compared with the chi
       const answer = await at.caller(caller, scene).remove(path);
       expect([answer.status, answer.json?.code]).toEqual(scene === 'child' ? [403, 'grant_exceeds_own'] : [204, undefined]);
       expect((await at.root(path)).status).toBe(scene === 'child' ? 200 : 404);
-      // An administrator of all tenants may.
+      // An administrator of all tenants may remove the parent.
       if (scene === 'child') expect((await at.root.remove(path)).status).toBe(204);
     });
   });
@@ -284,7 +285,7 @@ describe('R1-DAMAGED: a parent with a child that cannot be read is removed by an
       }
       expect((await at.root.remove(pathOf(target))).status).toBe(204);
       expect((await at.root(pathOf(target))).status).toBe(404);
-      // The child is as it was, and no sign-in opens it before its link is ended, because its parent is gone.
+      // The child is unchanged. No sign-in opens the child before its link is ended, because its parent is removed.
       expect(await at.persons().get(child.id)).toMatchObject(damage(child));
       await at.persons().put({ ...(await at.persons().get(child.id)), ...child });
       const [tid, userName] = [String(child.tid), String(child.user.userName)];
@@ -344,7 +345,7 @@ describe.each(callerNames)('how all users of a tenant sign in, changed by a %s',
     hasButton: false,
     endSession: true,
   };
-  // A parent of the tenant has a privileged child in another, or a group of the tenant has what the caller lacks.
+  // A parent of the tenant has a privileged child in another tenant, or a group of the tenant has what the caller lacks.
   const isRefused = (scene: (typeof sceneNames)[number]): boolean => ['own', 'child', 'ownOfChild'].includes(scene);
 
   test.each(sceneNames)('XT-CONN: members of a connection, where the privilege is: %s', async (scene) => {
@@ -379,7 +380,7 @@ describe.each(callerNames)('how all users of a tenant sign in, changed by a %s',
     const { tid } = await at.target(scene);
     const ask = at.caller(caller, scene);
     const path = `/tenants/${tid}`;
-    // A person who signed in by a password has no token while a second factor is required, so those are a client's.
+    // A person who signed in by a password has no token while a second factor is required, so only the client tries `requireMfa`.
     const ofMfa = [{ requireMfa: false }, { requireMfa: null }];
     const ofMethods = [{ methods: ['password', 'connections'] }, { methods: ['connections'] }, { methods: null }, null];
     const set = async (signIn: object | null) => expect((await at.root.patch(path, { signIn })).status).toBe(200);
@@ -434,7 +435,7 @@ describe.each(callerNames)('permissions that a %s gives', (caller) => {
         expect([scene, await give(body)]).toEqual([scene, isLinked ? 'all_tenants_required' : 'grant_exceeds_own']);
       const { user } = await at.service.idp.tenant(tid).users.require(userId);
       expect(user.groupIds).toEqual([Staff]);
-      // An administrator of all tenants, the seed and the code of the host may.
+      // An administrator of all tenants, the seed and the code of the host may add such groups.
       expect(await give({ ids: [Vault] }, at.root)).toBe('allowed');
       expect((await at.root(path, { method: 'DELETE', body: { ids: [Vault] } })).status).toBe(200);
       await at.service.idp.tenant(tid).users.addGroups(userId, { ids: [Vault ?? '', Callers ?? ''] });
@@ -533,7 +534,7 @@ describe.each(callerNames)('R-RETURNS: privileges that a %s takes away are compa
         expect((await users.require(target.userId)).user.groupIds).toEqual([target.group]);
         const name = `Taken-${target.userId}`;
         expect(await groups.require(target.group)).toMatchObject({ name, permissionIds: ['orders.view', VAULT] });
-        // Everything else of the group changes, and an administrator of all tenants may take it away.
+        // The caller may change other members of the group, and an administrator of all tenants may remove the privilege.
         expect((await at.caller(caller, scene).patch(target.own, { name, permissionIds: [VAULT] })).status).toBe(200);
         expect((await at.root(path, rest)).status).toBeLessThan(300);
       }

@@ -1,6 +1,6 @@
 /**
- * Means that were put in place before a privilege was granted: each means, by each writer, with each way in which the privilege comes, over HTTP. A means
- * opens the account afterwards only if its writer held the privilege, or somebody who holds it confirmed the means.
+ * Means that were put in place before a privilege was granted. Each means is tried over HTTP with each writer and each grant. Afterwards, a
+ * means opens the account only if its writer held the privilege, or somebody who holds it confirmed the means.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Person } from 'tenant-idp';
@@ -54,7 +54,7 @@ let count = 0;
 const member = (tid: string, status: 'active' | 'invited') => administrators.member(tid, { status });
 const mailTo = async (address: string, pattern: RegExp): Promise<string> =>
   String(await until(() => pattern.exec(captured.mails.findLast(({ to }) => to === address)?.text ?? '')?.[0]));
-/** Confirms the means of a user whom the writer looked at. */
+/** Lists the means of a user to the writer, who then confirms them. */
 const confirm = async (writer: AdminClient, path: string): Promise<AdminAnswer> => {
   ok(await writer(path));
   return writer.post(`${path}/confirm`);
@@ -108,7 +108,7 @@ const forgotten = (target: Member, email: string) => async (): Promise<{ readonl
   return { title: titleOf(done), isIn: signedIn.location?.includes('code=') === true };
 };
 
-/** Each puts a means in place, and hands out how somebody uses it. */
+/** Means. `write` puts one in place, and returns a function that uses it. */
 const means = {
   'the link of an invitation, fetched': {
     kind: 'invitation',
@@ -191,7 +191,7 @@ interface Put {
   write(writer: AdminClient, target: Member): Promise<{ use(): Promise<{ readonly title: string; readonly isIn: boolean }> }>;
 }
 
-/** Each gives the privilege. `grant` is of the admin API; `give` asks nobody, as host code and a seed do not. */
+/** Ways to give the privilege. `grant` uses the admin API. `give` needs no confirmation, like host code and a seed. */
 const grants = {
   'a group of the user': async ({ tid, userId }: Member) => ({
     grant: (writer: AdminClient, more: object) => writer.post(`/tenants/${tid}/users/${userId}/groups`, { names: ['Privileged'], ...more }),
@@ -279,7 +279,7 @@ describe('a family', () => {
   test('somebody who held the permission in both tenants vouched for both', async () => {
     const { give } = await family('holder');
     await give();
-    // The holder’s voucher is for the tenants of the family at that time.
+    // The holder’s voucher covers the tenants of the linked accounts at that time.
     expect(await at('home')()).toMatchObject({ isIn: true });
   });
 });
@@ -510,7 +510,7 @@ test('a grant and an identity that are written at the same time: the grant is re
 });
 
 describe('T3-POS-CONNGROUP: a mapping to a group', () => {
-  /** A connection that creates users in a group of its own. */
+  /** Creates a connection that creates users in a group of its own. */
   async function mapping(writer: Writer, creator: Writer = 'root') {
     count += 1;
     const org = tidOf(String(plain.pop()));
@@ -538,7 +538,7 @@ describe('T3-POS-CONNGROUP: a mapping to a group', () => {
       group,
       claims: { ...claims, groups },
       grant: (more: object = {}) => by('root').patch(group, { permissionIds: [GRANTED], ...more }),
-      /** Whether somebody who comes for the first time signs in, and into the group. */
+      /** Whether a new user signs in, and whether the user is in the group. */
       async comes(sub = `${id} ${++newcomers}`) {
         upstream().person = { sub, email: `${sub.replace(' ', '-')}@org.test`, given_name: 'New', family_name: 'Comer', groups: ['staff'] };
         const { isIn } = await at(id)();
@@ -555,7 +555,7 @@ describe('T3-POS-CONNGROUP: a mapping to a group', () => {
     expect([refused.status, refused.json.means]).toEqual([409, expect.arrayContaining([{ kind: 'connection', tid: org, id }])]);
     await service.idp.tenant(org).groups.update(groupId, { permissionIds: [GRANTED] });
     expect(await comes()).toEqual([true, false]);
-    // Confirmed by somebody who holds the permission, without another grant.
+    // `holder` holds the permission, and confirms without another grant.
     expect((await by('low').patch(group, { confirm: true })).json.code).toBe('grant_exceeds_own');
     expect((await by('holder').patch(group, { confirm: true })).status).toBe(409);
     expect((await by('holder').patch(group, { confirm: true })).status).toBe(200);
@@ -566,7 +566,7 @@ describe('T3-POS-CONNGROUP: a mapping to a group', () => {
     const { org, id, claims, grant, comes } = await mapping('root');
     const connection = `/tenants/${org}/connections/${id}`;
     const hint = [{ path: '/mapping/groups/values/0/groupId', reason: expect.stringContaining('"confirm": true') }];
-    // The settings are of somebody with less.
+    // `low` holds less, and changes the settings.
     ok(await by('low').patch(connection, { scopes: ['profile', 'email', 'more'] }));
     expect(ok(await by('root')(connection)).json.warnings).toBeUndefined();
     await service.idp.tenant(org).groups.update(claims.groups.values[0]?.groupId ?? '', { permissionIds: [GRANTED] });

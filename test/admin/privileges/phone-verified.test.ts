@@ -1,6 +1,6 @@
 /**
- * The claim `phone_number_verified` is what an administrator of all tenants says of a number. Tests each operation that takes `phoneNumberVerified`, and
- * compares the list with the operations of the service.
+ * The claim `phone_number_verified`: an administrator of all tenants vouches for a number. Tests each operation that takes
+ * `phoneNumberVerified`, and compares the list with the operations of the service.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
@@ -31,7 +31,7 @@ const person = { givenName: 'P', familyName: 'P', phoneNumber: NUMBER };
 const made = async (phoneNumberVerified: boolean): Promise<Json> =>
   (await root.post(`${at}/persons`, { ...person, phoneNumberVerified })).json;
 
-/** Each makes `phoneNumberVerified` true. */
+/** Operations that make `phoneNumberVerified` true. */
 const doors: Readonly<Record<string, (ask: AdminClient) => Promise<AdminAnswer>>> = {
   'POST /tenants/{tid}/persons': (ask) => ask.post(`${at}/persons`, { ...person, phoneNumberVerified: true }),
   'PATCH /tenants/{tid}/persons/{id}': async (ask) => ask.patch(`${at}/persons/${(await made(false)).id}`, { phoneNumberVerified: true }),

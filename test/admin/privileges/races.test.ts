@@ -1,4 +1,4 @@
-/** Races between the comparison and the write: a change of a person, a user or an account link is written only over the version that was judged. */
+/** Races between the comparison and the write: a person, a user or an account link is written only over the version that was compared. */
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { AdminAnswer } from '../../support/administration/admin.js';
 import { type Target, useScenes, VAULT } from './scene.js';
@@ -8,7 +8,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Makes a change right after a comparison, whose answer is from before. Answers how often was compared. */
+/** Makes a change right after a comparison, whose result is from before. Returns a function that counts the comparisons. */
 function meddle(method: 'mayBecome' | 'mayGrant' | 'mayTake' | 'checkNone', change: () => Promise<unknown>, after = 1): () => number {
   const { privileges } = at.service.idp.directory;
   const original = (privileges[method] as (...parameters: unknown[]) => Promise<unknown>).bind(privileges);
@@ -28,7 +28,7 @@ function meddle(method: 'mayBecome' | 'mayGrant' | 'mayTake' | 'checkNone', chan
 const users = ({ tid }: Target) => at.service.idp.tenant(tid).users;
 const intoVault = (target: Target) => users(target).addGroups(target.userId, { names: ['Vault'] });
 const stored = async (target: Target) => (await at.service.idp.directory.accounts.findByOid(target.userId))?.person;
-/** Unlinked, without a privilege, in a tenant that has a group with one. */
+/** Creates an unlinked user without a privilege, in a tenant with a privileged group. */
 async function unprivileged(): Promise<Target> {
   const target = await at.target('own');
   await users(target).removeGroups(target.userId, { names: ['Vault'] });
@@ -70,7 +70,7 @@ describe('a privilege that the user gets between the comparison and the write', 
 });
 
 describe('R-ORPHAN: a privilege that a child gets while its parent is removed', () => {
-  // The children are compared before anything is written, and each again before its link ends.
+  // All children are compared before any write, and each child again before its link ends.
   test.each([1, 2])('after comparison %s: is compared, and nothing is removed', async (after) => {
     const { tid, personId, userId } = await at.target('nowhere');
     const elsewhere = at.service.idp.tenant(at.tids.Elsewhere ?? '');
@@ -127,7 +127,7 @@ describe('a link and a privilege at the same time', () => {
     const answer = await caller().post(`/tenants/${target.tid}/users/${target.userId}/link/${parent.userId}`);
     expect([answer.json.code, judged()]).toEqual(['link_privileged', 2]);
     expect((await stored(target))?.user.parentUserId).toBeUndefined();
-    // The parent is none: its entry was removed.
+    // The parent is no longer marked as one.
     expect((await at.service.idp.tenant(parent.tid).users.require(parent.userId)).user.isParent).toBe(false);
   });
 

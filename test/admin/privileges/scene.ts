@@ -22,15 +22,15 @@ import { useIdp } from '../../support/service/use-idp.js';
 /** A permission of the admin API that no caller holds. */
 export const VAULT = 'idp.vault:read';
 
-/** Where the privilege is, as the target sees it, and whether a caller that lacks it may become the target. */
+/** Places of the privilege, seen from the target. `mayBecome`: a caller that lacks the privilege may become the target. */
 export const scenes = {
   nowhere: { mayBecome: true, isLinked: false },
-  // The caller holds it, in the same tenant.
+  // The caller holds the privilege, in the same tenant.
   held: { mayBecome: true, isLinked: false },
   own: { mayBecome: false, isLinked: false },
   // The caller holds a permission of this id in its own tenant, and the child has it in another.
   child: { mayBecome: false, isLinked: false },
-  // The target is a child: a sign-in as the child opens neither its sibling nor its parent.
+  // The target is a child. A sign-in as this child opens neither its parent nor another child of the parent.
   sibling: { mayBecome: true, isLinked: true },
   ownOfChild: { mayBecome: false, isLinked: true },
 } as const;
@@ -94,12 +94,12 @@ export function useScenes() {
           ],
         },
       ],
-      // The parents' tenant is among its tenants, so that it may end links.
+      // The client administers the tenant of the parents too, so that it may end links.
       clients: [...adminSeed.clients, adminClient('client', [...sceneNames, 'Parents'])],
     } as never,
+    // SAML signing keys belong to the instance, and their operations are in a scope that no caller has.
     extensions: [saml()],
     mail: captured.mail,
-    // Its keys are of the instance, and their operations are in a scope that no caller has.
     limits: { adminRequestsPerMinute: 1_000_000, signInFailuresPerAddress: 100_000 },
   });
   let tids: Readonly<Record<string, string>>;
@@ -131,7 +131,7 @@ export function useScenes() {
   const link = (tid: string, childId: string, parent: { readonly tid: string; readonly userId: string }) =>
     service.idp.tenant(tid).linking.link(childId, parent);
 
-  /** A target of its own, so that no write changes what the next one finds. */
+  /** Creates a new target, so that no write changes what the next one finds. */
   async function target(scene: SceneName, status: 'active' | 'invited' = 'active'): Promise<Target> {
     const tid = tids[scene] ?? '';
     const { parents = '', elsewhere = '' } = { parents: tids.Parents, elsewhere: tids.Elsewhere };

@@ -1,6 +1,6 @@
 /**
- * T3-CLIENT-TRUSTED: a client with `trustedLoginHint` signs in every user, so it is made and changed only by callers that could do in the admin API whatever
- * any user could.
+ * T3-CLIENT-TRUSTED: a client with `trustedLoginHint` signs in every user. Only callers that could do in the admin API all that any user
+ * could may create or change this client.
  */
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -11,7 +11,7 @@ import { useIdp } from '../../support/service/use-idp.js';
 
 const VAULT = 'idp.vault:read';
 const own = ['idp.clients:read', 'idp.clients:write'];
-/** Runs once, before the next write to a client: after the caller's privileges were compared with the client as it was. */
+/** Runs once before the next write to a client, after the caller's privileges were compared with the former client. */
 let beforeWrite: (() => Promise<unknown>) | undefined;
 const directory = withCollections(memoryDirectory(), ({ update }, name) =>
   name === 'clients'
@@ -38,9 +38,9 @@ const service = useIdp({
   } as never,
   limits: { adminRequestsPerMinute: 100_000 },
 });
-/** Administers all tenants, by the scopes of clients alone. */
+/** Client that administers all tenants, with only the scopes of clients. */
 let clerk: AdminClient;
-/** Holds every scope that a group of the seed gives. */
+/** Client that holds every scope that a group of the seed gives. */
 let root: AdminClient;
 beforeAll(async () => {
   clerk = administer(service.issuer, await adminToken(service.issuer, 'clerk', own.join(' ')));
@@ -49,7 +49,7 @@ beforeAll(async () => {
 const clients = () => service.idp.directory.clients;
 let count = 0;
 let id = '';
-/** A client with `trustedLoginHint`, by host code. */
+/** Creates a client with `trustedLoginHint`, by host code. */
 beforeEach(async () => {
   count += 1;
   id = `hinting-${count}`;

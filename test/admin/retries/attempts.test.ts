@@ -1,11 +1,11 @@
-/** Requests with an `Idempotency-Key` whose first attempt failed: the next one does not wait for it. */
+/** Requests with an `Idempotency-Key` whose first attempt failed: the next attempt does not wait for the first. */
 import { expect, test } from '@jest/globals';
 import { isWrite, operationsOf, useRetriedPosts } from './retried-posts.js';
 import type { Way } from './stores-that-fail-once.js';
 
 const { posts, names, request } = useRetriedPosts();
 
-/** Calls of a clean run at which attempts fail here: all, or its writes and one that reads. */
+/** Returns the calls of a clean run at which attempts fail: with `PROVE` all, otherwise the writes. */
 const chosen = (calls: readonly string[]): readonly (readonly [call: number, way: Way])[] =>
   calls.flatMap((name, index) => {
     const call = index + 1;
@@ -31,14 +31,14 @@ test('an attempt that a store failed gives its turn back: every POST, at the cal
       if (isUnderWay) wrong.push([operation, call, calls[call - 1], way, first.status, last.status, last.json?.code]);
     }
   };
-  // All SAML signing keys are in one row, and one is next at a time.
+  // All SAML signing keys are in one row, which has only one next key at a time.
   const isOfKeys = (operation: string): boolean => operation.startsWith('POST /saml-signing-keys');
   const left = [...tried.filter((operation) => !isOfKeys(operation)).map((operation) => [operation]), tried.filter(isOfKeys)];
   const worker = async () => {
     for (let operations = left.pop(); operations !== undefined; operations = left.pop())
       for (const operation of operations) await attempt(operation);
   };
-  // Most of the time is waiting.
+  // Most of the time of an attempt is waiting.
   await Promise.all(Array.from({ length: 8 }, worker));
   expect(wrong).toEqual([]);
   expect(failed).toBeGreaterThan(tried.length);

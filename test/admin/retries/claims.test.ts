@@ -1,4 +1,4 @@
-/** Keys of requests whose day ended: their answers end with them. */
+/** Expired idempotency keys: the answers of a key expire with it. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
 import { type AdminClient, administer, adminScopes, adminToken, tenantIds } from '../../support/administration/admin.js';
@@ -13,7 +13,7 @@ const rootNow = (): Promise<AdminClient> => asAdministrator(service.issuer, 'roo
 
 afterEach(() => backToPresent());
 
-/** Two clients, and a key whose request gave the first client a secret an hour after its first attempt had failed. */
+/** Creates two clients and a key. Its request failed, and the retry an hour later gave the first client a secret. */
 async function answeredLate() {
   const key = { 'idempotency-key': randomUUID() };
   const metadata = { grant_types: ['client_credentials'] };

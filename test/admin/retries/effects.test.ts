@@ -1,6 +1,6 @@
 /**
- * POSTs with an `Idempotency-Key` whose write a store made before it failed: the retry is answered as the first request would have been, and the request takes
- * effect once. Over stores in memory: every POST.
+ * POSTs with an `Idempotency-Key` whose store made a write and then failed. The retry gets the answer of the first request, and the request
+ * takes effect once. Every POST is tried over stores in memory.
  */
 import { testEffects } from './effects.js';
 

@@ -1,6 +1,6 @@
 /**
- * The suite of POSTs with an `Idempotency-Key` whose write a store made before it failed: the retry is answered as the first request would have been, and the request takes
- * effect once.
+ * Suite of POSTs with an `Idempotency-Key` whose store made a write and then failed. The retry gets the answer of the first request, and
+ * the request takes effect once.
  */
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,9 +9,9 @@ import type { Json } from '../../support/client/agent.js';
 import { isWrite, operationsOf, type Post, type Sent, useRetriedPosts } from './retried-posts.js';
 import type { GivenStores } from './stores-that-fail-once.js';
 
-/** Collections that work behind the requests writes too. */
+/** Collections that background work writes too. */
 const behind = ['events', 'deliveries', 'changes', 'upkeep', 'events.positions', 'events.dead-letters'];
-/** Members that work behind the requests writes too, or that say when, or how often. */
+/** Members that background work writes too, or that hold a time or a count. */
 const changing = ['pendingEvents', 'outbox', 'version', 'updatedAt', 'passwordReset'];
 /** Events that deliveries raise. */
 const ofDeliveries = ['InvitationSent', 'UserPasswordResetRequested'];
@@ -20,7 +20,7 @@ type Retried = ReturnType<typeof useRetriedPosts>;
 type Counts = Map<string, number>;
 const add = (counts: Counts, name: string, by: number): void => void counts.set(name, (counts.get(name) ?? 0) + by);
 
-/** All values of the rows with their paths, and the events, each once. */
+/** Returns all values of the rows with their paths, and each event once. */
 async function snapshotOf(stores: Retried['stores']): Promise<{ readonly leaves: Counts; readonly events: ReadonlyMap<string, string> }> {
   const leaves: Counts = new Map();
   const events = new Map<string, string>();
@@ -30,7 +30,7 @@ async function snapshotOf(stores: Retried['stores']): Promise<{ readonly leaves:
       for (const [name, member] of Object.entries(value))
         if (!changing.includes(name)) visit(Array.isArray(value) ? `${path}[]` : `${path}.${name}`, member);
   };
-  // The log comes last: an event is in the log before it leaves its row, so that none is missed on its way.
+  // The log is read last, because an event is in the log before it leaves its row. So no event is missed on its way.
   const all = stores.names().toSorted((one, other) => Number(one === 'events') - Number(other === 'events'));
   for (const name of all) {
     for (const row of await stores.rows.collection(name).find({})) {
@@ -45,7 +45,7 @@ async function snapshotOf(stores: Retried['stores']): Promise<{ readonly leaves:
 
 type Snapshot = Awaited<ReturnType<typeof snapshotOf>>;
 
-/** How many values came and went, by their paths, and which events came. */
+/** Returns how many values were added and removed, by their paths, and which events were raised. */
 function effectOf(before: Snapshot, after: Snapshot): Readonly<Record<string, number>> {
   const effect: Counts = new Map();
   for (const leaf of new Set([...before.leaves.keys(), ...after.leaves.keys()])) {
@@ -58,7 +58,7 @@ function effectOf(before: Snapshot, after: Snapshot): Readonly<Record<string, nu
   return Object.fromEntries([...effect].sort());
 }
 
-/** The members of an answer, by their paths, and its numbers and flags. */
+/** Returns the status of an answer, and its members by their paths with numbers and flags. */
 const formOf = ({ answer: { status, json } }: Sent): unknown => {
   const paths = (value: unknown, path: string): readonly string[] =>
     typeof value === 'object' && value !== null
@@ -67,7 +67,7 @@ const formOf = ({ answer: { status, json } }: Sent): unknown => {
   return [status, [...new Set(paths(json, ''))].sort()];
 };
 
-/** Writes of a clean run that are said to have failed: all, or the first and the last of each kind. */
+/** Returns the writes of a clean run that the store reports as failed: with `PROVE` all, otherwise the first and the last of each kind. */
 export const chosen = (calls: readonly string[]): readonly (readonly [nth: number, name: string])[] =>
   [...calls.entries()].flatMap(([index, name]) => {
     const isEnd = calls.indexOf(name) === index || calls.lastIndexOf(name) === index;
@@ -77,7 +77,7 @@ export const chosen = (calls: readonly string[]): readonly (readonly [nth: numbe
 
 interface Trial {
   readonly name: string;
-  /** The call of a store that failed. Absent if none did. */
+  /** Call of a store that failed. Absent if no call failed. */
   readonly call?: string;
   readonly post: Post;
 }
@@ -86,7 +86,7 @@ interface Trial {
 export interface Part {
   /** Whether the POST is tried. */
   readonly isPart?: (name: string, index: number) => boolean;
-  /** The writes of a POST that are said to have failed. */
+  /** Returns the writes of a POST that the store reports as failed. */
   readonly chosenCalls?: typeof chosen;
 }
 
@@ -112,7 +112,7 @@ export function testEffects(given?: GivenStores, { isPart = () => true, chosenCa
         const retried = failed.answer.status === 503 ? await send() : failed;
         const after = await snapshotOf(stores);
         const again = await send();
-        // A request that succeeds nevertheless had a delivery that failed. Deliveries are made once or more.
+        // A request that succeeds nevertheless had a delivery that failed. Deliveries are made at least once.
         if (failed.answer.status === 503) trials.push({ name, call, post });
         const report = { form: formOf(retried), effect: effectOf(before, after), again: again.answer.text };
         const meant = { form: formOf(first), effect: expected, again: retried.answer.text };

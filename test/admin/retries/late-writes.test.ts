@@ -8,12 +8,12 @@ import { isWrite, operationsOf, useRetriedPosts } from './retried-posts.js';
 
 const { service, stores, posts, names, request } = useRetriedPosts();
 
-/** Collections that work behind the requests writes too. */
+/** Collections that background work writes too. */
 const behind = ['events', 'deliveries', 'changes', 'upkeep', 'events.positions', 'events.dead-letters'];
-/** Members that work behind the requests writes too, or that say when. */
+/** Members that background work writes too, or that hold a time. */
 const changing = ['pendingEvents', 'outbox', 'version', 'updatedAt', 'passwordReset', 'readAt', 'refreshAt'];
 
-/** All rows, without what work behind the requests changes. */
+/** Returns all rows, without the parts that background work changes. */
 async function snapshot(): Promise<Readonly<Record<string, Json>>> {
   const rows: Record<string, Json> = {};
   for (const name of stores.names().filter((one) => !behind.includes(one)))
@@ -22,7 +22,7 @@ async function snapshot(): Promise<Readonly<Record<string, Json>>> {
   return rows;
 }
 
-/** Members of rows that differ. */
+/** Returns the members of rows that differ. */
 const changesOf = (before: Readonly<Record<string, Json>>, after: Readonly<Record<string, Json>>): readonly string[] =>
   [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((row) =>
     [...new Set([...Object.keys(before[row] ?? {}), ...Object.keys(after[row] ?? {})])]
@@ -36,13 +36,13 @@ const isWaiting = async (name: string): Promise<boolean> =>
 /** Waits until the log of events has the marks of all writes. */
 const marksLogged = () => until(async () => (await Promise.all(stores.names().map(isWaiting))).every((isHere) => !isHere));
 
-/** The first write of the request to each collection. */
+/** Returns the first write of the request to each collection. */
 const chosen = (calls: readonly string[]): readonly string[] => {
   const isMeant = (call: string): boolean => isWrite(call) && !['artifacts', ...behind].includes(call.replace(/\.[^.]*$/, ''));
   return [...new Set(calls.filter(isMeant))];
 };
 
-/** Sends a request whose store holds the write back, and retries it. `release` has the store do the write. */
+/** Sends a request whose store holds the write back, and retries the request. `release` makes the store do the write. */
 async function retried(operation: string, write: string) {
   const { post, send } = await request(operation);
   const first = await send({ call: 1, name: write, way: 'late' });
@@ -64,14 +64,14 @@ test('a late write after the mark has left the row: every POST, at each collecti
       if (statuses[1] >= 300) wrong.push([operation, write, statuses]);
     }
   };
-  // All SAML signing keys are in one row, and one is next at a time.
+  // All SAML signing keys are in one row, which has only one next key at a time.
   const isOfKeys = (operation: string): boolean => operation.startsWith('POST /saml-signing-keys');
   const left = [...tried.filter((operation) => !isOfKeys(operation)).map((operation) => [operation]), tried.filter(isOfKeys)];
   const worker = async () => {
     for (let operations = left.pop(); operations !== undefined; operations = left.pop())
       for (const operation of operations) await attempt(operation);
   };
-  // Most of the time is waiting.
+  // Most of the time of an attempt is waiting.
   await Promise.all(Array.from({ length: 8 }, worker));
   expect(wrong).toEqual([]);
   await marksLogged();

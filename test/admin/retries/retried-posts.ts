@@ -1,4 +1,4 @@
-/** A service on stores that fail once, and the POSTs of its admin API, each with what it needs. */
+/** A service on stores that fail once, and the POSTs of its admin API, each with the records that it needs. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
@@ -19,7 +19,7 @@ import { type Failure, type GivenStores, storesThatFailOnce } from './stores-tha
 export interface Post extends Write {
   /** Address of the mail that the request sends. */
   readonly to?: string;
-  /** The dead letter that the request sends again. */
+  /** Id of the dead letter that the request sends again. */
   readonly letter?: string;
 }
 type MakePost = () => Promise<Post> | Post;
@@ -28,16 +28,16 @@ export interface Sent {
   readonly answer: AdminAnswer;
   /** The calls of the stores that the request made. */
   readonly calls: readonly string[];
-  /** Has the store do the late call. */
+  /** Makes the store do the late call. */
   release(): void;
 }
 
 export interface Request {
   readonly post: Post;
   readonly url: string;
-  /** Headers of the request, but for the token, with a plan of where a store fails. */
+  /** Returns the headers of the request, except the token, with a plan of the call at which a store fails. */
   headers(at?: Failure): Readonly<Record<string, string>>;
-  /** Sends the request, again with the same key. @param at where a store fails */
+  /** Sends the request, each time with the same key. @param at call at which a store fails */
   send(at?: Failure): Promise<Sent>;
 }
 
@@ -50,7 +50,7 @@ const unique = (): string => {
   return `retried-${count}`;
 };
 
-/** For the tests of a file. */
+/** Starts the service for the tests of a file, and returns the POSTs. */
 export function useRetriedPosts(underneath?: GivenStores) {
   const stores = storesThatFailOnce(underneath);
   const impersonations = keepImpersonations();
@@ -141,7 +141,7 @@ export function useRetriedPosts(underneath?: GivenStores) {
     ];
   }
 
-  /** Creations whose caller chooses the id. */
+  /** Returns creations whose caller chooses the id. */
   function withIds(tid: string): readonly [string, MakePost][] {
     const named = { givenName: 'A', familyName: 'B' };
     const connection = { name: 'Provider', issuer: 'https://login.example.com', clientId: 'us', clientSecret: 'theirs' };
@@ -169,7 +169,9 @@ export function useRetriedPosts(underneath?: GivenStores) {
     ];
   }
 
-  /** A user of a group with permissions, with an identity that an administrator without those permissions wrote, as root was shown. */
+  /**
+   * Returns the confirmation of a user's means: an identity that an administrator without the user's permissions wrote, and root listed.
+   */
   function ofMeans(tid: string): readonly [string, MakePost][] {
     return [
       [
@@ -193,7 +195,7 @@ export function useRetriedPosts(underneath?: GivenStores) {
 
   function ofSaml(tid: string): readonly [string, MakePost][] {
     const keys = '/saml-signing-keys';
-    /** Leaves the key that signs. */
+    /** Removes all keys except the active one. */
     const clear = async () => {
       for (const { id, state } of (await root()(keys)).json.items) if (state !== 'active') await root().remove(`${keys}/${id}`);
     };
@@ -223,7 +225,7 @@ export function useRetriedPosts(underneath?: GivenStores) {
     ];
   }
 
-  /** Each tenant has one, because a tenant has 20 at most. */
+  /** Returns the POSTs of webhooks. Each has its own tenant, because a tenant has at most 20. */
   function ofWebhooks(): readonly [string, MakePost][] {
     const place = async (
       path: string,
@@ -260,13 +262,13 @@ export function useRetriedPosts(underneath?: GivenStores) {
     stores,
     mail,
     receiver: () => receiver as WebhookReceiver,
-    /** All POSTs of the document. */
+    /** Returns all POSTs of the document. */
     async posts(): Promise<readonly string[]> {
       const { operations } = await documented(service.issuer);
       return operations.filter(({ method }) => method === 'POST').map(({ path }) => `POST ${path}`);
     },
     names: () => [...known.posts.keys()],
-    /** One request, with a key of its own. */
+    /** Returns one request, with its own key. */
     async request(name: string): Promise<Request> {
       const key = unique();
       const post = await (known.posts.get(name) as MakePost)();

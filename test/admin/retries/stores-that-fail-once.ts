@@ -7,12 +7,13 @@ import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
 import type { CollectionSpec, DirectoryStore } from '../../../lib/store/directory-store.js';
 
 /**
- * `before`: the call is not done. `after`: it is done, and its answer is lost. `from`: neither it nor a later one is done. `hangs`: as `before`, without an
- * answer. `hangs after`: it is done, without an answer. `slow`: it is done, and answered after a moment. `late`: it is done once the plan releases it.
+ * Ways in which a call fails. `before`: the call is not done. `after`: the call is done, and its answer is lost. `from`: neither the call
+ * nor a later one is done. `hangs`: as `before`, without an answer. `hangs after`: as `after`, without an answer. `slow`: the call is done,
+ * and answered after a moment. `late`: the call is done when the plan releases it.
  */
 export type Way = 'before' | 'after' | 'from' | 'hangs' | 'hangs after' | 'slow' | 'late';
 
-/** Where a store fails: at the n-th call, or at the n-th of this name. */
+/** Call at which a store fails: the n-th call, or the n-th of this name. */
 export interface Failure {
   readonly call: number;
   readonly name?: string;
@@ -23,14 +24,14 @@ export interface Plan {
   readonly at?: Failure;
   /** The calls that were made, by store and method. */
   readonly calls: string[];
-  /** Calls are no longer the request's, or the store answers again. */
+  /** Whether calls no longer belong to the request, or the store answers again. */
   isOver: boolean;
-  /** Has the store do the late call. */
+  /** Makes the store do the late call. */
   release(): void;
   readonly released: Promise<void>;
 }
 
-/** The stores that work underneath: in memory by default. */
+/** Stores underneath: in memory by default. */
 export interface GivenStores {
   readonly artifacts: ArtifactStore;
   readonly directory: DirectoryStore;
@@ -39,7 +40,10 @@ export interface GivenStores {
 const HEADER = 'x-test-plan';
 const SLOW_MS = 400;
 
-/** @returns stores, what plans a request, and what wraps the listener of a host so that a request with {@link Plan}'s header has the plan. */
+/**
+ * Returns stores, a function that plans a request, and a wrapper of a host's listener. A request has the {@link Plan} that its header
+ * names.
+ */
 export function storesThatFailOnce(given: GivenStores = { artifacts: memoryArtifacts(), directory: memoryDirectory() }) {
   const current = new AsyncLocalStorage<Plan>();
   const plans = new Map<string, Plan>();
@@ -78,13 +82,13 @@ export function storesThatFailOnce(given: GivenStores = { artifacts: memoryArtif
     collection: (name) => failing(name, rows.collection(name)),
   };
   return {
-    /** The rows, as no request sees them fail. */
+    /** Rows underneath, which never fail. */
     rows,
     /** Names of the collections. */
     names: () => specs.map(({ name }) => name),
     artifacts: failing('artifacts', given.artifacts),
     directory,
-    /** A plan, and the header by which a request has it. */
+    /** Creates a plan, and the header by which a request has the plan. */
     plan(at?: Plan['at']): { readonly plan: Plan; readonly headers: Readonly<Record<string, string>> } {
       const id = String(plans.size);
       let release = () => {};
@@ -100,7 +104,7 @@ export function storesThatFailOnce(given: GivenStores = { artifacts: memoryArtif
       (req, res) => {
         const plan = plans.get(String(req.headers[HEADER]));
         if (!plan) return listener(req, res);
-        // What goes on after the answer is not the request's, except for a store that stays away.
+        // Work after the answer does not belong to the request, except if the store stays unavailable.
         res.once('finish', () => {
           if (plan.at?.way !== 'from') plan.isOver = true;
         });
