@@ -75,7 +75,10 @@ async function impersonation(operator: Made, target: Made, signsInAs = operator)
   return { agent, operator, target, token, id: row?.id };
 }
 
-/** Checks the end: the token is inactive, there is one event, and the target is not signed in in the browser. Returns the row with the reason. */
+/**
+ * Checks the end: the token is inactive, there is one event, and the target is not signed in in the browser. Returns the row with the
+ * reason.
+ */
 async function over({ agent, token, id, target }: Impersonations): Promise<Json> {
   const row = await until(
     async () => (await root(`/tenants/${target.tid}/impersonations/${id}`)).json,

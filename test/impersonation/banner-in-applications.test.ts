@@ -1,4 +1,4 @@
-/** Issue 15: applications get a banner script. In Chromium, on a page of another origin with a strict policy. */
+/** Issue 15: the banner script of applications, in Chromium, on a page of another origin with a strict policy. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -1,4 +1,4 @@
-/** Issue 15: every page of the service shows the impersonation; applications get a banner script. G8: visibly. */
+/** Issue 15, threat G8: every page of the service visibly shows the impersonation; applications get a banner script. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, signIn } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';

@@ -1,4 +1,7 @@
-/** Service specification 4.2: `act` holds `oid`, `sub` and `tid` of the impersonating user. Issue 15: the answers with `act`, and the answers without. */
+/**
+ * Service specification 4.2: `act` holds `oid`, `sub` and `tid` of the impersonating user. Issue 15: the answers with `act`, and the
+ * answers without.
+ */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, postForm, signIn } from '../support/client/agent.js';

@@ -50,7 +50,7 @@ describe('specification 4.2', () => {
     expect(decodeJwt(tokens.id_token).act).toEqual(act);
     expect((await introspect(service.issuer, tokens.access_token)).json.act).toEqual(act);
     expect((await userinfo(service.issuer, tokens.access_token)).json.act).toEqual(act);
-    // By a linked account: `act` names that account, with the `sub` that linked accounts share.
+    // An operator who impersonates by a linked account: `act` names that account, with the `sub` that linked accounts share.
     const linked = await known('olga@globex.test');
     expect(linked.sub).not.toBe(linked.oid);
     const { response } = await support.act('bob@globex.test', { operator: 'olga@acme.test' });

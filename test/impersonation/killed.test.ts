@@ -7,7 +7,10 @@ import { type ImpersonationNode, optionsOfNodes, startImpersonationNode } from '
 import { withDurable } from '../support/stores/durable.js';
 import { until } from '../support/time/until.js';
 
-/** Number of writes before the kill: the row with its event, the operator's session, the step, its result, the sign-in with its code, the tokens. */
+/**
+ * Numbers of writes before the kill: the row with its event, the operator's session, the step, its result, the sign-in with its code, the
+ * tokens.
+ */
 const POINTS = [2, 3, 4, 5, 6, 7, 8, 9];
 const rounds = process.env.PROVE ? Array.from({ length: 100 }, (_, round) => POINTS[round % POINTS.length] as number) : [2, 6];
 

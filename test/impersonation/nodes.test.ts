@@ -23,12 +23,12 @@ describe('two nodes', () => {
     const [granting] = nodes.idps;
     const [alice] = (await granting?.directory.accounts.candidates('alice@acme.test')) ?? [];
     const { agent, page } = await nodes.onlyAt(1, () => chooser());
-    // The other node has her groups in its cache from now on.
+    // The other node has Alice's groups in its cache from now on.
     expect((await nodes.onlyAt(1, () => choose(agent, page, 'alice@acme.test'))).status).toBe(200);
     await granting
       ?.tenant(alice?.tenant.id ?? '')
       .groups.update(alice?.person.user.groupIds[0] ?? '', { permissionIds: ['idp.users:read'] });
-    // Another form, because the same form would get the same answer.
+    // This test posts another form, because the same form would get the same answer.
     const { agent: another, page: anew } = await nodes.onlyAt(1, () => chooser());
     await expect(nodes.onlyAt(1, () => choose(another, anew, 'alice@acme.test'))).rejects.toThrow('is not on the page');
   });

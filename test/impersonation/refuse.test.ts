@@ -14,7 +14,7 @@ import { epochSeconds } from '../support/time/epoch-seconds.js';
 
 const slipGrant = 'urn:example:slip';
 let slip: GrantedSignIn | undefined;
-/** A grant type whose tokens are of an impersonation of Bob. */
+/** A grant type whose tokens belong to the sign-in in `slip`, an impersonation of Bob. */
 const slips: Extension = {
   name: 'slips',
   grantTypes: { [slipGrant]: () => ({ parameters: [], exchange: () => slip ?? { error: 'invalid_grant' } }) },
