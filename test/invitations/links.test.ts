@@ -1,4 +1,4 @@
-/** Links of invitations in the directory: what opens them, what ends them, and which accounts they link. */
+/** Invitation links in the directory: how the links open and end, and which accounts they link. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { codeOf } from '../support/service/test-directory.js';
 import { backToPresent, passTime } from '../support/time/clock.js';

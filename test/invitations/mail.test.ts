@@ -1,6 +1,6 @@
 /**
- * Mail of the service: design §1, threat G9. The host's transport gets a finished mail, with the look of its client and in the language of
- * its receiver.
+ * Mail of the service: design §1, threat G9. The host's transport gets a finished mail, with the look of the client and in the language
+ * of the receiver.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';

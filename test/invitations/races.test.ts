@@ -1,4 +1,4 @@
-/** Threats G9, J1: of concurrent acceptances one succeeds, in every kind of store. */
+/** Threats G9, J1: one of the concurrent acceptances succeeds, in every kind of store. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ArtifactStore, DirectoryStore, IdentityProvider } from 'tenant-idp';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
