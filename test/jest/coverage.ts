@@ -1,4 +1,4 @@
-/** What V8 counts of the code that test files run. */
+/** Coverage: the counts of V8 for the code that test files run. */
 
 import type { Profiler } from 'node:inspector';
 import { Session } from 'node:inspector/promises';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 let session: Session | undefined;
 
-/** Counts from here to the end of the process, because V8 counts blocks of those functions alone that it compiles while it counts. */
+/** Starts counting, to the end of the process, because V8 counts blocks only of functions that it compiles while it counts. */
 export async function startCoverage(): Promise<void> {
   if (session) return;
   session = new Session();
@@ -15,7 +15,7 @@ export async function startCoverage(): Promise<void> {
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
 }
 
-/** What was run since it was asked for last, by path. */
+/** Returns the counts since the last call. `url` is the path of the script. */
 export async function takeCoverage(): Promise<readonly Profiler.ScriptCoverage[]> {
   const { result } = (await session?.post('Profiler.takePreciseCoverage')) ?? { result: [] };
   return result.filter(({ url }) => url.startsWith('file://')).map((script) => ({ ...script, url: fileURLToPath(script.url) }));

@@ -1,4 +1,4 @@
-/** The process itself as the environment of a test file, which leaves it as it was. */
+/** The process itself as the environment of a test file. The end of the environment restores the process. */
 import type { EnvironmentContext, JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
@@ -14,7 +14,7 @@ export default class ProcessEnvironment {
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
   }
 
-  /** Jest asks for it before it measures coverage. */
+  /** Returns no context. Jest calls this method before it measures coverage. */
   getVmContext(): null {
     return null;
   }
@@ -32,7 +32,7 @@ export default class ProcessEnvironment {
   }
 }
 
-/** Remembers what a test file may change of its process, and Jest for it. */
+/** Remembers the parts of the process that a test file, or Jest for it, may change. Returns a function that restores them. */
 function keepProcess(): () => void {
   const { exit } = process;
   const env = { ...process.env };
@@ -45,7 +45,7 @@ function keepProcess(): () => void {
     Object.assign(process.env, env);
     process.chdir(folder);
     for (const name of Reflect.ownKeys(globalThis)) if (!names.has(name)) Reflect.deleteProperty(globalThis, name);
-    // What a spy found in the place of a timer may have been a fake one.
+    // A spy on a timer restores the timer that it found, which may have been a fake one.
     for (const [name, { value }] of values) if (Reflect.get(globalThis, name) !== value) Reflect.set(globalThis, name, value);
   };
 }

@@ -1,7 +1,7 @@
-/** Gives the processes that tests start their RSA keys: `servers/setup.ts` has Node import it. */
+/** Gives RSA keys to the processes that tests start: `servers/setup.ts` makes Node import this file. */
 import { giveKeys, KEYS } from './rsa-keys.js';
 
-/** More keys than a process needs, so that those that run at once have others. */
+/** Number of keys for one process. A process needs fewer, so processes that run at the same time have different keys. */
 const KEYS_OF_ONE = 8;
 
 // The first half is for the tests themselves.

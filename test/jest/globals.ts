@@ -1,4 +1,4 @@
-/** What an import of `@jest/globals` gives: the functions of the test file that runs. The modules that import them outlive it. */
+/** Exports of `@jest/globals`: the functions of the test file that runs. Modules that import these functions outlive the test file. */
 import type * as Jest from '@jest/globals';
 import type { Mocks } from './mocks.js';
 

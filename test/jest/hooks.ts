@@ -1,4 +1,4 @@
-/** Resolves `@jest/globals` to {@link setGlobals | the globals of the running test file}: Node's hooks run it, in a thread of their own. */
+/** Resolves `@jest/globals` to {@link setGlobals | the globals of the running test file}. Node runs this hook in a thread of its own. */
 import type { ResolveHook } from 'node:module';
 
 export const resolve: ResolveHook = (specifier, context, next) =>

@@ -1,4 +1,4 @@
-/** What the tests use of Jest's `jest`. It mocks no modules, because all test files of a process share them. */
+/** The part of Jest's `jest` that tests use. Modules cannot be mocked, because all test files of a process share them. */
 import type { JestEnvironment } from '@jest/environment';
 
 export type Mocks = ReturnType<typeof createMocks>;

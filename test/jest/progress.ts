@@ -1,6 +1,9 @@
-/** Reports how many test files are done and how long the others take, because a whole run takes minutes and its terminal may show no more than a list of files. */
+/**
+ * Reports how many test files are done and how long the others take. A whole run takes minutes, and its terminal may show only a list of
+ * files.
+ */
 
-/** The part of Jest's results that is read. */
+/** The part of Jest's results that the reporter reads. */
 interface Results {
   readonly numTotalTestSuites: number;
   readonly numPassedTestSuites: number;

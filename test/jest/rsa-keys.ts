@@ -13,7 +13,7 @@ const PUBLIC_USAGES: readonly string[] = ['encrypt', 'verify', 'wrapKey'];
 const generateKeyPair = promisify(crypto.generateKeyPair);
 const generateKey = subtle.generateKey.bind(subtle) as (...parameters: readonly unknown[]) => Promise<unknown>;
 
-/** So many keys there are: each prime with each of those that follow it, halfway around. */
+/** Number of keys: each prime with each of the primes that follow it, up to halfway around. */
 export const KEYS = rsaPrimes.length * (rsaPrimes.length / 2 - 1);
 
 const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
@@ -24,7 +24,7 @@ function base64url(number: bigint): string {
   return Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex').toString('base64url');
 }
 
-/** By Euclid's algorithm. */
+/** Returns the inverse of a number, by Euclid's algorithm. */
 function inverse(number: bigint, modulus: bigint): bigint {
   let [a, b, x, y] = [number, modulus, 1n, 0n];
   while (b > 0n) [a, b, x, y] = [b, a % b, y, x - (a / b) * y];
@@ -49,7 +49,7 @@ function givePair(): crypto.KeyPairKeyObjectResult {
 
 /**
  * Replaces `generateKeyPair`, as promisified, and `subtle.generateKey` for RSA keys of 2048 bits.
- * @param first the key that is given first, from 0.
+ * @param first number of the first key, from 0.
  */
 export function giveKeys(first: number): void {
   next = first;

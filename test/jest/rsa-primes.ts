@@ -1,4 +1,4 @@
-/** Any two make an RSA key of 2048 bits. Such keys protect nothing, because they share primes; for tests they only have to differ. */
+/** Primes: any two make an RSA key of 2048 bits. These keys share primes, so they protect nothing. For tests, keys only have to differ. */
 export const rsaPrimes: readonly string[] = [
   '5iwGTtGqfswtSD-MDwA8yHRDnRd9gwLCPMkHYmL3ZrXh4iDDTQI4VhAFSQUPwJHNiHeef6VP04wKk6YBPz1rNWE8j8vvWTGTnti0DjL5flEf7881YFMqnFL7lSuZefWdTCWjNj_2igm7kuNlqooKMIHaJ1CmGbJQdYYnr5Kifek',
   '2iqtuAcFMYuu39R0d0O-xCpo-gbvK_Wi1NIKN_-yNjd5737ZboRXvMrTCHeKoUSWSRd_W6joEn8dFD_8WmAPBo3Fw8WCY_5-NPrkYRDzT51G_pBgIBxtJ6KbWYbdMWniUaqbj2VYnjTi6bpD3uZOpVOBKzf4MsvSd5KBdQOa_sk',

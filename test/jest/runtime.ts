@@ -1,6 +1,6 @@
 /**
- * Runs test files in Node itself, in place of Jest's own runtime: that one gives each file a realm, in which it loads some 800 modules anew.
- * What a test file imports is loaded once for each worker, and all its files share it.
+ * Runs test files in Node itself, in place of Jest's own runtime. Jest's runtime gives each file a realm, and loads some 800 modules again
+ * in each realm. Here each worker loads a module once, and all its test files share the module.
  */
 import asyncHooks from 'node:async_hooks';
 import { createRequire, register } from 'node:module';
@@ -20,20 +20,20 @@ type CoverageOptions = Parameters<typeof shouldInstrument>[1];
 register('./hooks.js', import.meta.url);
 giveKeys(0);
 
-// After the servers of the run, which are given little time for each answer, and work for all test files.
+// Tests come after the servers of the run, which work for all test files and have little time for each answer.
 setPriority(5);
 
 // A worker whose Jest was killed would go on with its test. A listener for `disconnect` would keep every worker from ending by itself.
 if (process.send !== undefined) setInterval(() => process.connected || process.kill(process.pid, 'SIGKILL'), 1000).unref();
 
 const require = createRequire(import.meta.url);
-/** Enough to see which test an error is of. */
+/** Number of frames that shows which test an error belongs to. */
 const STACK_FRAMES = 20;
 let imports = 0;
 
 /**
- * What Jest keeps of the test that runs, of which there is one at a time. The storages that Node follows through all promises stay for good, one for each
- * test file, and slow down every promise after it.
+ * Storage for Jest's state of the running test. One test runs at a time. Node follows its own storages through all promises. They stay for
+ * good, one for each test file, and such storages slow down every later promise.
  */
 class OneAtATime {
   #store: unknown;
@@ -82,15 +82,15 @@ export default class NodeRuntime {
 
   async unstable_importModule(path: string): Promise<void> {
     imports += 1;
-    // Jest sets a hundred before each file, and maps each frame to its source.
+    // Jest sets the limit to a hundred before each file, and maps each frame to its source.
     Error.stackTraceLimit = STACK_FRAMES;
     await import(`${pathToFileURL(path)}?${imports}`);
   }
 
-  /** Jest's own modules that hold the state of one test file. */
+  /** Loads a module of Jest that holds the state of one test file, again for each file. */
   requireInternalModule(path: string): unknown {
     delete require.cache[path];
-    // A getter, as Node 24 has it, takes no assignment.
+    // Node 24 has a getter here, and a getter takes no assignment.
     const { AsyncLocalStorage } = Object.getOwnPropertyDescriptors(asyncHooks);
     Object.defineProperty(asyncHooks, 'AsyncLocalStorage', { value: OneAtATime, configurable: true, enumerable: true, writable: true });
     try {

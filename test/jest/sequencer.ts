@@ -1,15 +1,18 @@
-/** The order of the test files: first those that take long, because one that is begun last keeps the others waiting. */
+/** The order of the test files: long ones first, because the run waits for a long one that begins last. */
 import imported from '@jest/test-sequencer';
 
-/** Its types are those of its form in CommonJS. */
+/** The class. Its types describe the CommonJS form of the package. */
 const Sequencer = imported as unknown as (typeof imported)['default'];
 type Test = Parameters<InstanceType<typeof Sequencer>['sort']>[0][number];
 
-/** What takes long for its size, longest first: browsers, compilers and several processes. */
+/** Paths of tests that take long for their size, longest first: browsers, compilers and several processes. */
 const long = ['browser/', 'package/c', 'docs/code', 'examples/', 'faults/', 'tenants/', 'requests/', 'sign-in/', 'adapters/'];
 
 export default class LongestFirst extends Sequencer {
-  /** Files with the time of an earlier run go by it. The others come before them if their folder is of the long ones, and after them if not. */
+  /**
+   * Sorts the files with a time of an earlier run by this time. The other files come before them if their path is in `long`, and after them
+   * if not.
+   */
   override async sort(tests: Test[]): Promise<Test[]> {
     const rankOf = ({ path, duration }: Test) => {
       if (duration !== undefined) return long.length;
