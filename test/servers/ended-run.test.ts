@@ -11,7 +11,7 @@ import { findProgram } from './programs.js';
 import { processesIn, processesWith } from './reaper.js';
 
 interface Run {
-  /** Processes by the time that the test waits: npm twice, Jest, its reaper, a worker, and what the test started. */
+  /** Processes at the time when the test waits: npm twice, Jest, its reaper, a worker, and what the test started. */
   readonly pids: readonly number[];
   readonly npm: number;
   readonly jest: number;
@@ -19,7 +19,7 @@ interface Run {
   left(): number[];
 }
 
-/** `npm test` as a person calls it, of one test file, which waits by now. */
+/** Starts `npm test` as a developer does, with one test file. Returns when the test waits. */
 async function start(): Promise<Run> {
   const mark = randomUUID();
   const file = join(tmpdir(), `waiting-${mark}`);
@@ -48,7 +48,7 @@ afterEach(() => {
 
 const signals = process.env.PROVE ? (['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL'] as const) : (['SIGTERM', 'SIGHUP'] as const);
 
-/** The reaper finds processes by /proc. */
+/** Runs a test on Linux alone, because the reaper finds processes by /proc. */
 const testOnLinux = process.platform === 'linux' ? test : test.skip;
 
 testOnLinux.each([...signals.map((signal) => ['npm', signal] as const), ['jest', 'SIGKILL'] as const])(

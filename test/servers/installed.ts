@@ -3,7 +3,10 @@ import { existsSync } from 'node:fs';
 import { describe } from '@jest/globals';
 import { findProgram } from './programs.js';
 
-/** A `describe` that is skipped, and says so, where something is missing; with `CI=true` it runs and fails. @param missing why it cannot run, if so */
+/**
+ * Registers a suite. If something is missing, the suite is skipped with a message; with `CI=true` the suite runs and fails.
+ * @param missing the reason why the suite cannot run, if there is one
+ */
 export function describeUnless(missing: string | undefined, name: string, suite: () => void): void {
   if (missing === undefined || process.env.CI === 'true') {
     describe(name, suite);
@@ -15,7 +18,7 @@ export function describeUnless(missing: string | undefined, name: string, suite:
 
 const isThere = (needed: string): boolean => (needed.includes('/') ? existsSync(needed) : findProgram([needed]) !== undefined);
 
-/** @param needed by the name of the Debian package: a program on PATH, or the path of a file */
+/** Registers a suite that needs Debian packages. @param needed by name of the package: a program on PATH, or the path of a file */
 export function describeInstalled(name: string, needed: Readonly<Record<string, string>>, suite: () => void): void {
   const missing = Object.keys(needed).filter((debianPackage) => !isThere(needed[debianPackage] ?? ''));
   describeUnless(missing.length === 0 ? undefined : `not installed: ${missing.join(', ')} (Debian packages)`, name, suite);

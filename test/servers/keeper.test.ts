@@ -1,4 +1,4 @@
-/** Servers of a run end with it, however it ends. */
+/** Servers of a run end with the run, however the run ends. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { until } from '../support/time/until.js';
 import type { Report } from './keeper.js';
 import type { ServerVariable } from './variables.js';
 
-/** A run that starts servers: what it was told, and how it ends. */
+/** Starts a keeper of servers, as a run does. Returns the keeper, its exit and its report. */
 async function keep(variables: readonly ServerVariable[], env: Readonly<Record<string, string>> = {}) {
   const keeper = spawn(process.execPath, ['dist/test/servers/keeper.js', ...variables], {
     env: { ...process.env, ...env },
@@ -33,7 +33,7 @@ const answers = (url: string): Promise<boolean> =>
 
 const urlsOf = ({ urls }: Report) => Object.values(urls).flatMap((value) => value.split(','));
 
-/** Where the environment gives a server, this machine may not be able to start one. */
+/** Runs a test if the run itself started the server. If the environment gives the server, this machine may be unable to start one. */
 const testOf = (variable: ServerVariable) => (process.env.KEPT_SERVERS?.split(',').includes(variable) ? test : test.skip);
 
 testOf('REDIS_URL')('Redis and its cluster end when nobody holds the other end of the pipe', async () => {

@@ -1,6 +1,6 @@
 /**
- * Starts the servers named by its arguments and keeps them until its standard input ends, which it does whatever becomes of the process
- * at the other end. Runs in a session of its own, where neither Ctrl-C nor the end of a process group reaches it.
+ * Starts the servers named by its arguments and keeps them until its standard input ends. The input ends whatever becomes of the process at
+ * its other end. The keeper runs in a session of its own, where neither Ctrl-C nor the end of a process group reaches the keeper.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,10 +17,10 @@ interface Kept {
   stop(): Promise<unknown>;
 }
 
-/** What the keeper says once, as one line of JSON. */
+/** Report that the keeper prints once, as one line of JSON. */
 export interface Report {
   readonly urls: Partial<Record<ServerVariable, string>>;
-  /** Why the others do not run, and what to do about it. */
+  /** Reasons why the other servers do not run, and what to do about it. */
   readonly missing: Partial<Record<ServerVariable, string>>;
 }
 

@@ -1,4 +1,4 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** Shared by the set-up and the tear-down of one run. */
+/** Processes that the set-up and the tear-down of one run share. */
 export const keeping: { keeper?: ChildProcess; reaper?: ChildProcess } = {};

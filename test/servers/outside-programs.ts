@@ -1,9 +1,9 @@
-/** Programs that others wrote: tests with them run where they are asked for and can be had, and are skipped loudly elsewhere. */
+/** Programs that others wrote. A test with one runs on request if the program is there, and is skipped with a reason otherwise. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { test } from '@jest/globals';
 
-/** Runs with RELYING_PARTIES=yes where the tool is there. @param probe a command that succeeds there */
+/** Registers a test that runs with RELYING_PARTIES=yes if the tool is there. @param probe a command that succeeds with the tool */
 export const byHand = (name: string, probe: readonly string[], run: () => Promise<void>): void => {
   const [program = '', ...args] = probe;
   const isAsked = process.env.RELYING_PARTIES === 'yes';

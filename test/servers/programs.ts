@@ -10,7 +10,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** The first of these programs that is there. @param programs names on PATH, or paths */
+/** Returns the first of these programs that is there. @param programs names on PATH, or paths */
 export const findProgram = (programs: readonly string[]): string | undefined =>
   programs
     .flatMap((program) =>

@@ -1,16 +1,20 @@
 /**
- * Ends a run whole. Jest cannot: where it is killed, its workers go on, and so do the processes that tests started. The reaper stands beside Jest in a
- * session of its own. When its standard input ends, which it does whatever becomes of Jest, it kills each process that has the folder of the run in its
- * environment or works in that folder, and removes the folder. When one of the npm processes above Jest ends, it ends Jest: npm hands on SIGTERM and SIGINT alone.
+ * Ends a whole run. Jest cannot: if Jest is killed, its workers go on, and so do the processes that tests started. The reaper runs next to
+ * Jest in a session of its own. Its standard input ends whatever becomes of Jest. Then the reaper kills each process that has the folder of
+ * the run in its environment or works in that folder, and removes the folder. When one of the npm processes above Jest ends, the reaper
+ * ends Jest, because npm forwards SIGTERM and SIGINT alone.
  *
- * Where there is no /proc, workers notice by themselves that Jest ended (`../jest/runtime.ts`).
+ * Without /proc, workers notice by themselves that Jest ended (`../jest/runtime.ts`).
  */
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** What the environment of a process of a run has as the folder of the run. The servers of the run have it not: their keeper ends them. */
+/**
+ * Environment variable of each process of a run, with the folder of the run. The servers of the run do not have the variable, because their
+ * keeper ends them.
+ */
 export const MARK = 'FOLDER_OF_RUN';
 
 const LOOK_MS = 500;
@@ -19,19 +23,19 @@ function contentOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // it has ended, or is somebody else's
+    return ''; // the process has ended, or belongs to another user
   }
 }
 
 const environmentOf = (pid: number): readonly string[] => contentOf(`/proc/${pid}/environ`).split('\0');
 
-/** Processes that were started with this in their environment: `NAME=value`. */
+/** Returns the processes that were started with this variable in their environment: `NAME=value`. */
 export const processesWith = (variable: string): number[] =>
   readdirSync('/proc')
     .map(Number)
     .filter((pid) => pid > 0 && environmentOf(pid).includes(variable) && statusOf(pid).state !== 'Z');
 
-/** Processes whose working directory is this folder or a folder in it. PostgreSQL writes over the environment of its processes. */
+/** Returns the processes whose working directory is this folder or one in it. PostgreSQL overwrites the environment of its processes. */
 export const processesIn = (folder: string): number[] =>
   readdirSync('/proc')
     .map(Number)
@@ -41,14 +45,14 @@ function workingDirectoryOf(pid: number): string {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
-    return ''; // it has ended, or is somebody else's
+    return ''; // the process has ended, or belongs to another user
   }
 }
 
-/** What the system says of a process. @see proc_pid_stat(5) */
+/** Returns the data of the system about a process. @see proc_pid_stat(5) */
 function statusOf(pid: number): { readonly state: string; readonly parent: number; readonly startedAt: string } {
   const text = contentOf(`/proc/${pid}/stat`);
-  // The name of the program is in parentheses, and may have some.
+  // The name of the program is in parentheses, and may have parentheses itself.
   const [state = '', parent = '0', ...more] = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return { state, parent: Number(parent), startedAt: more[17] ?? '' };
 }
@@ -58,13 +62,13 @@ interface Seen {
   readonly startedAt: string;
 }
 
-/** Its number may be another's by now. */
+/** Whether a process has ended. Another process may have its number by now. */
 function hasEnded({ pid, startedAt }: Seen): boolean {
   const now = statusOf(pid);
   return now.startedAt !== startedAt || now.state === 'Z';
 }
 
-/** The processes above one that npm started, up to the npm that a person or a script called. */
+/** Returns the processes above one that npm started, up to the npm that a person or a script called. */
 function npmsAbove(pid: number): Seen[] {
   const isOfNpm = environmentOf(pid).some((variable) => variable.startsWith('npm_lifecycle_event='));
   const { parent } = statusOf(pid);
@@ -75,7 +79,7 @@ function npmsAbove(pid: number): Seen[] {
 const kill = (pid: number, signal: NodeJS.Signals): void => {
   try {
     process.kill(pid, signal);
-  } catch {} // it has ended
+  } catch {} // the process has ended
 };
 
 async function reap(folder: string): Promise<void> {

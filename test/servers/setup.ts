@@ -1,4 +1,7 @@
-/** Before all tests: there is a folder that they share, a reaper that ends the run whole, and what a selected test names of Redis, Redis Cluster, MongoDB and PostgreSQL is started, unless the environment gives its address. */
+/**
+ * Set-up before all tests: creates the folder that tests share, and starts the reaper that ends the whole run. Starts each of Redis, Redis
+ * Cluster, MongoDB and PostgreSQL that a selected test names, unless the environment gives its address.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readdir, readFile } from 'node:fs/promises';
@@ -11,7 +14,7 @@ import { keeping } from './keeping.js';
 import { MARK } from './reaper.js';
 import { type ServerVariable, serverVariables } from './variables.js';
 
-/** What is read of Jest's own. */
+/** The part of Jest's configuration that the set-up reads. */
 interface Selection {
   readonly rootDir: string;
   readonly testPathPatterns: { toExecutor(options: { rootDir: string }): { isMatch(path: string): boolean } };
@@ -26,9 +29,9 @@ export default async function setUp({ rootDir, testPathPatterns }: Selection): P
     stdio: ['pipe', 'ignore', 'inherit'],
   });
   process.env[MARK] = folder;
-  // Nodes and workers load the same modules again and again. Node 22 and later read this; Node 20 has no such cache.
+  // Nodes and workers load the same modules again and again. Node 22 and later read this variable; Node 20 has no such cache.
   process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled');
-  // Each process that tests start imports it first.
+  // Each process that tests start imports this module first.
   const givenKeys = new URL('../jest/given-keys.js', import.meta.url).href;
   process.env.NODE_OPTIONS = [process.env.NODE_OPTIONS, `--import=${givenKeys}`].filter(Boolean).join(' ');
   const selected = testPathPatterns.toExecutor({ rootDir });
@@ -45,7 +48,7 @@ export default async function setUp({ rootDir, testPathPatterns }: Selection): P
   for (const line of lines) process.stderr.write(`\n!! SKIPPED what needs ${line}, or set ${line.split(':')[0]}.\n\n`);
 }
 
-/** @param folder the run's, for the data of the servers: it goes with the run, however that ends */
+/** Starts the servers. @param folder the folder of the run, for the data of the servers; it goes with the run, however the run ends */
 async function start(variables: readonly ServerVariable[], folder: string): Promise<Report> {
   const keeper = spawn(process.execPath, [fileURLToPath(new URL('./keeper.js', import.meta.url)), ...variables], {
     detached: true,

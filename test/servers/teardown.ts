@@ -1,4 +1,7 @@
-/** After all tests: the servers that the set-up started end, and the reaper ends what else is left and removes the folder that tests shared. */
+/**
+ * Tear-down after all tests: ends the servers that the set-up started. Then the reaper ends all other processes of the run and removes the
+ * folder that tests shared.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { keeping } from './keeping.js';

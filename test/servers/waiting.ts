@@ -1,4 +1,4 @@
-/** A test file that waits for good. `ended-run.test.ts` runs it, by a pattern of its own, and ends the run. */
+/** A test file that waits for good. `ended-run.test.ts` runs this file, by a pattern of its own, and ends the run. */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
@@ -6,10 +6,10 @@ import { PostgresServer } from '../support/stores/postgres-server.js';
 import { MARK } from './reaper.js';
 
 test('waits', async () => {
-  // Its processes neither have the environment of the run nor see that the first of them is gone.
+  // The processes of PostgreSQL do not have the environment of the run. They do not notice that the first of them has ended.
   const postgres = await PostgresServer.start().catch(() => undefined);
   postgres?.pause();
-  // Nothing tells it that its parent is gone.
+  // This process does not notice that its parent has ended.
   spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' }).unref();
   const { [MARK]: folder = '', WAITING = '' } = process.env;
   writeFileSync(WAITING, JSON.stringify({ folder, jest: process.ppid }));

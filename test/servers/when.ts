@@ -3,8 +3,8 @@ import { describe, test } from '@jest/globals';
 import type { ServerVariable } from './variables.js';
 
 /**
- * Registers a suite over a server. Where there is none, a skipped test says so; with `CI=true` it fails. The variable has to be named in
- * the test file: servers are started for the files that name them.
+ * Registers a suite over a server. Without the server, a skipped test says so; with `CI=true` that test fails. The test file has to name
+ * the variable, because servers are started for the files that name them.
  */
 export function withServer(variable: ServerVariable, suite: (url: string) => void): void {
   const url = process.env[variable];
