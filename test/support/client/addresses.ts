@@ -1,4 +1,4 @@
-/** Function for `trustProxy`. Each request comes from another address, for tests of refusals that the limit of refusals would cut short. */
+/** Returns a function for `trustProxy` that gives each request another address, so that the limit of refusals does not end a test early. */
 export const fromEverywhere = (): (() => string) => {
   let last = 0;
   return () => {

@@ -23,7 +23,7 @@ export interface Answer {
 /**
  * A browser without JavaScript: keeps cookies by path, follows nothing by itself, submits forms.
  *
- * It rejects a page on which a password has no user name, so that the rule holds for every page that any test opens.
+ * The agent rejects a page on which a password has no user name, so that the rule holds for every page that any test opens.
  */
 export class Agent {
   readonly cookies: Cookies = new Map();
@@ -67,7 +67,7 @@ export class Agent {
     return current;
   }
 
-  /** Submits the page's form with its fields as they are, and these. */
+  /** Submits the page's form with its own fields, and with these fields. */
   submit(page: Answer, fields: Record<string, string>): Promise<Answer> {
     const form = formOf(page);
     return this.post(form.action, { ...form.fields, ...fields });
@@ -79,14 +79,14 @@ export const createPkce = () => {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 };
 
-/** An authorization URL; parameters that are undefined are left out. */
+/** Returns an authorization URL without the undefined parameters. */
 export function authorizeUrl(issuer: string, parameters: Record<string, string | undefined> = {}): string {
   const all = { client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...parameters };
   const given = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return `${issuer}/connect/authorize?${new URLSearchParams(given)}`;
 }
 
-/** Signs in on the page an authorization request led to; the answer is the redirect to the client, or the next page. */
+/** Signs in on the page of an authorization request. Returns the redirect to the client, or the next page. */
 export async function signIn(agent: Agent, url: string, userName = 'alice@acme.test', password = 'alice'): Promise<Answer> {
   const first = await agent.follow(await agent.get(url));
   if (first.location) return first;
@@ -107,7 +107,7 @@ export async function postForm(
   return { ...sent, json: jsonOf(sent.text) };
 }
 
-/** Signs in and redeems the code: the token response. */
+/** Signs in, redeems the code, and returns the token response. */
 export async function obtainTokens(
   issuer: string,
   {

@@ -1,4 +1,4 @@
-/** A client that authenticates by `private_key_jwt`, and what it signs. */
+/** A client that authenticates by `private_key_jwt`, and its assertions. */
 import { randomUUID } from 'node:crypto';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { redirectUri } from '../service/seed.js';
@@ -14,7 +14,7 @@ export interface AssertingClient {
     readonly metadata: Record<string, unknown>;
     readonly allowedScopes: string[];
   };
-  /** Returns form fields that authenticate the client. Given claims and header members replace the right ones. */
+  /** Returns form fields that authenticate the client. Given claims and header members replace the valid ones. */
   sign(issuer: string, claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<Record<string, string>>;
 }
 

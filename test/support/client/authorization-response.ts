@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { redirectUri } from '../service/seed.js';
 import { type Answer, formOf } from './agent.js';
 
-/** The members of an authorization response, whichever way it was sent. */
+/** Returns the members of an authorization response in a URL or in a form. */
 export function membersOf(answer: Answer, target = redirectUri): Record<string, string> {
   if (answer.location === undefined) {
     const { action, fields } = formOf(answer);
@@ -14,5 +14,5 @@ export function membersOf(answer: Answer, target = redirectUri): Record<string, 
   return Object.fromEntries(new URLSearchParams(hash === '' ? search : hash.slice(1)));
 }
 
-/** The page where a sign-in begins. */
+/** Whether the answer is the page where a sign-in begins. */
 export const isSignInPage = ({ status, body }: Answer): boolean => status === 200 && body.includes('name="identifier"');

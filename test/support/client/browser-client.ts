@@ -1,4 +1,4 @@
-/** A relying party whose libraries run in the browser: at each path the same page, from which installed packages can be imported. */
+/** A relying party whose libraries run in the browser. Each path answers the same page, which can import installed packages. */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { createRequire } from 'node:module';

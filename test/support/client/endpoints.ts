@@ -7,12 +7,12 @@ const seeded = new Map<string, string | undefined>(
   [...testSeed.clients, ...testSeed.apiResources].map((caller) => [caller.id, 'secret' in caller ? caller.secret : undefined]),
 );
 
-/** The Authorization header of a client or API resource: its secret in the seed, else `<id>-secret`. */
+/** Returns the Authorization header of a client or API resource with its secret in the seed, else with `<id>-secret`. */
 export const credentialsOf = (id: string): Record<string, string> => ({
   authorization: basic(id, seeded.get(id) ?? `${id}-secret`),
 });
 
-/** The OAuth endpoints, as a caller with a secret uses them. */
+/** Returns calls of the OAuth endpoints by a caller with a secret. */
 export function endpointsOf(issuer: string) {
   const post =
     (path: string) =>
@@ -35,6 +35,6 @@ export function endpointsOf(issuer: string) {
 }
 export type Endpoints = ReturnType<typeof endpointsOf>;
 
-/** Whether a client that may ask is told that its token is live. */
+/** Whether introspection returns to a permitted caller that the token is active. */
 export const isActive = async (endpoints: Endpoints, token: string, caller?: string): Promise<boolean> =>
   (await endpoints.introspect(token, caller)).json.active;

@@ -11,7 +11,7 @@ const keys = await generateKeyPair('ES256', { extractable: true });
 const rsa = await generateKeyPair('RS256', { extractable: true });
 export const pkce = createPkce();
 
-/** The record of a client that says only how it authenticates, as a seed has it. It has a key for RS256 too. */
+/** Returns the seed record of a client that sets only how the client authenticates. The record has a key for RS256 too. */
 export async function fapiRecord({ seed }: AssertingClient, more: Readonly<Record<string, unknown>> = {}) {
   const { keys: own } = seed.metadata.jwks as { readonly keys: readonly object[] };
   return {
@@ -47,7 +47,7 @@ export const fapiRequest = (client: AssertingClient, more: Readonly<Record<strin
   ...more,
 });
 
-/** Requests of the client to a service. */
+/** Returns the requests of the client to a service. */
 export function fapiCalls(issuer: () => string, client: AssertingClient) {
   const post = async (path: string, fields: Record<string, string>, { isBound = false, accept = 'application/json' } = {}) => {
     const url = `${issuer()}/connect/${path}`;

@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose';
 import { postLogoutRedirectUri, redirectUri, testSeed } from '../service/seed.js';
 import { Agent, authorizeUrl, basic, createPkce, formOf, type Json, postForm } from './agent.js';
 
-/** The part of {@link testSeed} that a journey meets: one password to hash. */
+/** Part of {@link testSeed} that a journey uses, with one password to hash. */
 export const journeySeed = {
   permissions: testSeed.permissions,
   tenants: testSeed.tenants.slice(0, 1).map((tenant) => ({ ...tenant, persons: tenant.persons.slice(0, 1) })),
@@ -30,7 +30,7 @@ export interface Journey {
   readonly setCookies: readonly string[];
 }
 
-/** Runs everything that a host has to pass on: discovery, sign-in, tokens, userinfo, refresh, introspection and sign-out. */
+/** Runs the requests that a host has to pass on: discovery, sign-in, tokens, userinfo, refresh and sign-out. */
 export async function journey(
   issuer: string,
   agent = new Agent(),
@@ -100,7 +100,7 @@ export async function journey(
   };
 }
 
-/** Result of a whole {@link journey} under any host. */
+/** Returns the expected result of a whole {@link journey} under any host. */
 export const wholeJourney = (issuer: string) => ({
   discovery: { issuer, token_endpoint: `${issuer}/connect/token` },
   tokens: { token_type: 'Bearer' },

@@ -4,7 +4,7 @@ const attribute = (tag: string, name: string): string | undefined => new RegExp(
 
 const isPassword = (tag: string): boolean => attribute(tag, 'type') === 'password';
 
-/** A user name that is on the page, or is typed before the password. */
+/** Whether the input is a user name that is on the page, or is typed before the password. */
 const isUserName = (tag: string): boolean =>
   attribute(tag, 'type') === 'text' &&
   attribute(tag, 'autocomplete') === 'username' &&
@@ -14,7 +14,7 @@ const inputsIn = (markup: string): string[] => [...markup.matchAll(/<input\b[^>]
 
 export const hasPassword = (markup: string): boolean => inputsIn(markup).some(isPassword);
 
-/** Passwords of a page that a password manager would save under no user name, as they are written. */
+/** Returns the inputs of a page whose passwords a password manager would save without a user name, as in the markup. */
 export function passwordsWithoutUserName(markup: string): string[] {
   if (!hasPassword(markup)) return [];
   const forms = [...markup.matchAll(/<form\b[^>]*>[\s\S]*?<\/form>/g)].map(([form]) => form);

@@ -14,8 +14,8 @@ export interface RawAnswer {
 const PIECE = 65_536;
 
 /**
- * Sends lines as they are to the origin and reads until it hangs up. A server that answers without having read the body hangs up with a reset, which
- * takes the answer along when this process has not read it yet: then the request is sent again, a few times.
+ * Sends lines as they are to the origin and reads until the server hangs up. A server that answers without having read the body hangs up
+ * with a reset. The reset drops an answer that this process has not read yet. Then the request is retried, at most four times.
  */
 export async function rawRequest(origin: string, lines: readonly string[], body: string | Uint8Array = ''): Promise<RawAnswer> {
   for (let attempts = 1; ; attempts += 1) {
@@ -39,7 +39,7 @@ async function attempt(origin: string, lines: readonly string[], body: string | 
   const head = [...lines, 'Connection: close', `Content-Length: ${Buffer.byteLength(body)}`].join('\r\n');
   const bytes = Buffer.concat([Buffer.from(`${head}\r\n\r\n`), Buffer.from(body as string)]);
   try {
-    // What is written after the answer would meet a closed connection.
+    // Bytes that are written after the answer would meet a closed connection.
     for (let at = 0; at < bytes.length && received.length === 0; at += PIECE) {
       if (!socket.write(bytes.subarray(at, at + PIECE))) await Promise.race([once(socket, 'drain'), ended]);
       await setImmediate();

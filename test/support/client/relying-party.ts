@@ -1,4 +1,4 @@
-/** A relying party built on a client library that is not ours. */
+/** A relying party built on openid-client, a library of another project. */
 import * as openid from 'openid-client';
 
 export interface RelyingPartyOptions {

@@ -1,4 +1,4 @@
-/** A client that signs its authorization requests, and what it signs. */
+/** A client that signs its authorization requests, and its request objects. */
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { redirectUri } from '../service/seed.js';
 import { epochSeconds } from '../time/epoch-seconds.js';
@@ -15,7 +15,7 @@ export interface SigningClient {
     readonly metadata: Record<string, unknown>;
     readonly allowedScopes: string[];
   };
-  /** A request object; members and header members given replace what is right, undefined ones take them away. */
+  /** Returns a request object. Given members and header members replace the valid ones, and undefined members remove them. */
   sign(issuer: string, members?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
 }
 

@@ -1,4 +1,4 @@
-/** HTTP requests of tests in which the client itself is not tried: they take a third of the CPU time of `fetch`. */
+/** HTTP requests for tests that are not about the HTTP client, with a third of the CPU time of `fetch`. */
 import http from 'node:http';
 import https from 'node:https';
 import { gunzipSync } from 'node:zlib';
@@ -7,7 +7,7 @@ import { testTls } from '../browser/tls.js';
 export interface Sending {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A form has the content type of one unless `headers` say another. */
+  /** Body of the request. A form has the content type of a form unless `headers` set another. */
   readonly body?: string | URLSearchParams;
 }
 
@@ -17,11 +17,11 @@ export interface Sent {
   readonly text: string;
 }
 
-/** An idle connection ends here before Node's server ends it, which it does after five seconds. */
+/** Settings that end an idle connection before Node's server ends it, after five seconds. */
 const kept = { keepAlive: true, timeout: 3000 };
 const agents = { http: new http.Agent(kept), https: new https.Agent({ ...kept, ca: testTls.cert }) };
 
-/** Follows no redirect. */
+/** Sends a request, and follows no redirect. */
 export function send(url: string, { method = 'GET', headers = {}, body }: Sending = {}): Promise<Sent> {
   const isSecure = url.startsWith('https:');
   const bytes = body === undefined ? undefined : Buffer.from(String(body));
@@ -32,7 +32,7 @@ export function send(url: string, { method = 'GET', headers = {}, body }: Sendin
       accept: '*/*',
       'accept-encoding': 'gzip',
       ...(body instanceof URLSearchParams && { 'content-type': 'application/x-www-form-urlencoded' }),
-      ...(bytes && { 'content-length': `${bytes.length}` }), // Node leaves it out for some methods
+      ...(bytes && { 'content-length': `${bytes.length}` }), // Node leaves the length out for some methods
       ...headers,
     },
   };
@@ -59,5 +59,5 @@ function headersOf(raw: readonly string[]): Headers {
   return headers;
 }
 
-/** A body that is an object in JSON, parsed. */
+/** Parses a body that is an object in JSON. Returns undefined for other bodies. */
 export const jsonOf = (text: string) => (text.startsWith('{') ? JSON.parse(text) : undefined);

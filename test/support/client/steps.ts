@@ -12,17 +12,17 @@ export interface CodeInHand {
   readonly verifier: string;
 }
 
-/** Parameters of the URL a client was sent to. */
+/** Returns the parameters of the URL of a redirect to the client. */
 export const responseOf = ({ location }: Pick<Answer, 'location'>): URLSearchParams =>
   new URLSearchParams(location === undefined ? '' : new URL(location).search);
 
-/** The members of a response but for `session_state`, which is another each time. */
+/** Returns the members of a response except `session_state`, which differs each time. */
 export function steadyMembersOf(answer: Pick<Answer, 'location'>): Record<string, string> {
   const { session_state: _, ...members } = Object.fromEntries(responseOf(answer));
   return members;
 }
 
-/** A code for the agent, which signs in as Alice unless it is signed in. */
+/** Returns a code for the agent, which signs in as Alice unless it is signed in. */
 export async function obtainCode(issuer: string, agent: Agent, client = 'web', parameters: Parameters = {}): Promise<CodeInHand> {
   const { verifier, challenge } = createPkce();
   const answer = await signIn(
@@ -37,7 +37,7 @@ export async function obtainCode(issuer: string, agent: Agent, client = 'web', p
 const secrets: Record<string, string> = { spa: '' };
 const secretOf = (client: string): string => secrets[client] ?? `${client === 'third-party' ? 'third' : client}-secret`;
 
-/** Authenticates a client of the seed: its header, or nothing for the public one. */
+/** Returns the header that authenticates a client of the seed, or no header for the public client. */
 export const authorizationOf = (client: string): Record<string, string> =>
   secretOf(client) === '' ? {} : { authorization: basic(client, secretOf(client)) };
 

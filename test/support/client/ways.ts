@@ -1,4 +1,4 @@
-/** The ways by which an authorization request comes. */
+/** Ways to send an authorization request. */
 import type { Agent, Answer } from './agent.js';
 import { credentialsOf } from './endpoints.js';
 import type { SigningClient } from './request-objects.js';
@@ -19,7 +19,7 @@ function membersOf(parameters: Parameters): Record<string, string | string[]> {
   return Object.fromEntries([...members].map(([name, values]) => [name, values.length === 1 ? String(values[0]) : values]));
 }
 
-/** Sends a request of the client: `protocol` and `custom` parameters, the custom ones beside the request object where the way says so. */
+/** Sends a request of the client with `protocol` and `custom` parameters. One way sends custom parameters outside the request object. */
 export async function sendBy(
   way: Way,
   { issuer, client, agent }: { readonly issuer: string; readonly client: SigningClient; readonly agent: Agent },

@@ -1,4 +1,4 @@
-/** A call centre: a client that asks for people by CIBA, and the people who answer. */
+/** A call centre: a client that sends CIBA requests to people, and the people who answer. */
 import { beforeEach } from '@jest/globals';
 import type { Approver, RequestDecision } from 'tenant-idp';
 import type { TestIdpOptions } from '../../service/idp.js';
@@ -33,7 +33,7 @@ export interface CibaAnswer {
   readonly json: Json;
 }
 
-/** Calls of a client, and what people do meanwhile. */
+/** Returns the calls of a client, and the decisions of people. */
 export const callsTo = ({ idp, issuer }: Pick<IdpInUse, 'idp' | 'issuer'>) => {
   const accountOf = async (userName: string) => {
     const [account] = await idp.directory.accounts.candidates(userName);
@@ -62,11 +62,11 @@ export const callsTo = ({ idp, issuer }: Pick<IdpInUse, 'idp' | 'issuer'>) => {
     poll,
     newestOf,
     approverOf,
-    /** Approves the request that came last. */
+    /** Approves the newest request. */
     approve: async (userName: string, more?: Partial<Approver>): Promise<RequestDecision> =>
       idp.ciba.approve((await newestOf(userName)).id, await approverOf(userName, more)),
     deny: async (userName: string): Promise<RequestDecision> => idp.ciba.deny((await newestOf(userName)).id, 'declined'),
-    /** A request that is approved: its `auth_req_id`. */
+    /** Sends a request, approves it, and returns its `auth_req_id`. */
     async approved(fields: Record<string, string> = {}, client = 'desk', userName = 'alice@acme.test'): Promise<string> {
       const { status, json } = await ask({ login_hint: userName, ...fields }, client);
       if (status !== 200) throw new Error(JSON.stringify(json));
@@ -77,11 +77,11 @@ export const callsTo = ({ idp, issuer }: Pick<IdpInUse, 'idp' | 'issuer'>) => {
   };
 };
 
-/** Longer than a request of the test before counts, or is kept. */
+/** Seconds after which a request of the previous test is neither stored nor counted. */
 const ANEW_SECONDS = 2000;
 let tests = 0;
 
-/** A service with call centres, for the tests of a file. Each test begins when the requests of the one before count no more. */
+/** Starts a service with call centres, for the tests of a file. Each test begins when requests of the previous test no longer count. */
 export function useCallCentre(
   options: TestIdpOptions | (() => TestIdpOptions | Promise<TestIdpOptions>) = { seed: withClients(cibaClient('desk')) },
 ) {
@@ -93,5 +93,5 @@ export function useCallCentre(
   return service;
 }
 
-/** Lets time pass from when the test began. */
+/** Sets the clock to so many seconds after the beginning of the test. */
 export const laterInTest = (seconds: number): void => passTime(tests * ANEW_SECONDS + seconds);

@@ -1,4 +1,4 @@
-/** Clients of the OpenID Foundation's plan for FAPI-CIBA, and the ways in which it has them authenticate. */
+/** Clients of the OpenID Foundation's plan for FAPI-CIBA, and the ways in which these clients authenticate. */
 import { generateKeyPairSync, randomUUID, X509Certificate } from 'node:crypto';
 import { expect } from '@jest/globals';
 import { exportJWK, type JWK, SignJWT } from 'jose';
@@ -12,7 +12,7 @@ import { CIBA_GRANT, type CibaAnswer, cibaClient, withClients } from './call-cen
 export interface Way {
   readonly way: string;
   readonly method: 'private_key_jwt' | 'self_signed_tls_client_auth';
-  /** Whether tokens are bound to certificates. Without, nothing is set that makes oidc-provider mint them. */
+  /** Whether tokens are bound to certificates. If false, no setting makes oidc-provider mint bound tokens. */
   readonly isBound: boolean;
 }
 
@@ -28,11 +28,11 @@ export interface PlanClient {
   record(way: Way, metadata?: Readonly<Record<string, unknown>>): object;
   /** Signs with the key that is registered for PS256. */
   sign(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): Promise<string>;
-  /** The certificate, as a proxy that ends TLS hands it on. */
+  /** Header with the certificate, as a proxy that ends TLS passes it on. */
   readonly certificate: Readonly<Record<string, string>>;
 }
 
-/** Two, because an RSA key takes long to make: no client has the key of the one that was made before it. */
+/** Two key pairs for all clients, because an RSA key takes long to make. No client has the key of the client that was made before it. */
 const keyPairs = [0, 1].map(() => generateKeyPairSync('rsa', { modulusLength: 2048 })) as [KeyPair, KeyPair];
 type KeyPair = ReturnType<typeof generateKeyPairSync>;
 let made = 0;
@@ -66,7 +66,7 @@ export async function createPlanClient(id: string): Promise<PlanClient> {
   };
 }
 
-/** A service as the plan wants it set up. */
+/** Returns the options of a service that the plan requires. */
 export const planOptions = (way: Way, clients: readonly PlanClient[]): TestIdpOptions => ({
   assertionAudience: 'token-endpoint',
   seed: withClients(...clients.map((client) => client.record(way))),
@@ -98,7 +98,7 @@ export interface AskOptions {
   readonly signer?: PlanClient;
 }
 
-/** Requests of the plan to its clients' service. */
+/** Returns the requests of the plan's clients to a service. */
 export function planCalls(issuer: string, { method }: Pick<Way, 'method'>) {
   const urls = { ciba: `${issuer}/connect/ciba`, token: `${issuer}/connect/token`, userinfo: `${issuer}/connect/userinfo` };
 
@@ -145,7 +145,7 @@ export function planCalls(issuer: string, { method }: Pick<Way, 'method'>) {
     requestObject,
     /** Sends fields as they are to the backchannel authentication endpoint. */
     send,
-    /** Asks for Bob by a signed request. Given claims replace the right ones, and undefined ones remove them. */
+    /** Sends a signed request for Bob. Given claims replace the valid ones, and undefined claims remove them. */
     async ask(client: PlanClient, claims?: Readonly<Record<string, unknown>>, options: AskOptions = {}): Promise<CibaAnswer> {
       return send(client, { request: await requestObject(client, claims, options) }, options.by);
     },
@@ -162,7 +162,7 @@ export function planCalls(issuer: string, { method }: Pick<Way, 'method'>) {
 
 const errorMembers = ['error', 'error_description', 'error_uri'];
 
-/** An error as both endpoints have it: JSON of these members alone, its description of printable ASCII. @see RFC 6749 §5.2 */
+/** Checks an error of either endpoint: JSON with these members alone, and a description of printable ASCII. @see RFC 6749 §5.2 */
 export function expectError(
   { status, headers, json }: CibaAnswer,
   error: string | readonly string[],

@@ -1,4 +1,4 @@
-/** Clients that are notified over TLS, by processes of their own, and the people whom they ask for. */
+/** Clients that separate processes of the service notify over TLS, and the people in the clients' requests. */
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { type Nodes, type NodesOptions, startNodes } from '../../service/nodes.js';
 import { testSeed } from '../../service/seed.js';
@@ -9,22 +9,22 @@ import { Agent, basic, postForm, titleOf } from '../agent.js';
 import { type Ping, type PingReceiver, startPingReceiver, trustTestCa } from '../receivers/ping-receiver.js';
 
 export interface PingedSettings extends Pick<NodesOptions, 'artifacts' | 'directory' | 'options'> {
-  /** Ids of the clients. Each is notified at the path of its name, and there is a person who is called like it. */
+  /** Ids of the clients. Each client is notified at the path of its name, and has a person of the same name. */
   readonly ids: readonly string[];
   /** More people. */
   readonly people?: readonly string[];
   /** Returns the notification endpoint of a client. @default at the receiver */
   readonly endpointOf?: (id: string, origin: string) => string;
-  /** A client for the seed. */
+  /** Returns a client for the seed. */
   readonly clientOf?: (id: string, metadata: Readonly<Record<string, unknown>>) => object;
 }
 
 export interface Pinged {
   readonly nodes: Nodes;
   readonly receiver: PingReceiver;
-  /** A client asks for a person, and gets `auth_req_id`. @param person default: who is called like it */
+  /** Sends a client's request for a person, and returns `auth_req_id`. @param person default: the person with the client's name */
   ask(client: string, person?: string): Promise<string>;
-  /** The person answers the one request that waits for them. */
+  /** Signs the person in, and answers the person's only pending request. */
   answer(person: string, decision: 'approve' | 'deny'): Promise<void>;
   pingsAt(path: string): readonly Ping[];
   /** Waits until this many notifications have arrived. */

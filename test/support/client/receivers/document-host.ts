@@ -15,7 +15,7 @@ export interface DocumentHost {
   answerBy(listener: RequestListener): void;
 }
 
-/** A host for the tests of a file, or of the `describe` around the call. */
+/** Starts a host for the tests of a file, or of the `describe` around the call. */
 export function useDocumentHost(): DocumentHost {
   let answer: RequestListener = (_request, response) => void response.end();
   let asked: string[] = [];

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-/** The CA of the certificate below. Its key is gone. */
+/** CA of the certificate below. The private key of the CA was not kept. */
 const ca = `-----BEGIN CERTIFICATE-----
 MIIBozCCAUmgAwIBAgIUelaiVIPrGic/bfVvumb+QIFX/MswCgYIKoZIzj0EAwIw
 HjEcMBoGA1UEAwwTVGVzdHMgb2YgdGVuYW50LWlkcDAgFw0yNjExMjMwNzQxMzFa
@@ -83,7 +83,7 @@ export async function startPingReceiver(): Promise<PingReceiver> {
   };
 }
 
-/** Makes processes that start from now on trust the tests' CA. @returns a function that ends it. */
+/** Makes processes that start from now on trust the tests' CA. @returns a function that ends this trust. */
 export function trustTestCa(): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'ca-'));
   const before = process.env.NODE_EXTRA_CA_CERTS;

@@ -1,4 +1,4 @@
-/** An application that gets webhooks, and checks each as Standard Webhooks asks. */
+/** An application that gets webhooks, and checks each as Standard Webhooks requires. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
