@@ -22,7 +22,7 @@ describe('a SAML service provider that the user is signed in to', () => {
     const page = await agent.follow(await agent.get(linksIn(list).get('Expense desk') ?? ''));
     expect([titleOf(page), page.body.includes('To sign out, open Expense desk and sign out there.')]).toEqual(['Expense desk', true]);
     expect(page.body).not.toContain('name="end"');
-    // A form of a page that had the button ends nothing, and the page does not say that it did.
+    // A form with the button, as an earlier page had it, ends nothing, and the page confirms nothing.
     const [, name = ''] = /applications\/([\w-]{43})$/.exec(page.url) ?? [];
     const posted = await agent.follow(await agent.submit(page, { end: name }));
     expect([posted.url, [...linksIn(posted).keys()]]).toEqual([at('applications'), ['Expense desk']]);

@@ -1,4 +1,4 @@
-/** The section `applications` of the account page: what applications may do, and the end of it. */
+/** The section `applications` of the account page: the access of applications, and its withdrawal. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -43,7 +43,7 @@ const service = useIdp({
 afterEach(backToPresent);
 
 const at = (path = '') => `${service.issuer}/idp/account/applications${path}`;
-/** The address of the list after a form, with a notice of what the form has done. */
+/** Matches the address of the list after a form, with a notice of what the form has done. */
 const noticed = (notice: string) => expect.stringContaining(at(`?done=${notice}.`));
 let oid: string;
 let tid: string;

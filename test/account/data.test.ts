@@ -54,7 +54,7 @@ describe('the download', () => {
       signIns: [{ clientId: 'web', amr: ['pwd'] }],
       others: { sessions: [{ idp: 'local' }], grants: [{ clientId: 'web' }] },
     });
-    // Members that the service keeps for itself, and secrets.
+    // The download contains no internal members and no secrets.
     expect(answer.body).not.toMatch(/Key"|Voucher|vouchedBy|pendingEvents|passwordHash|scrypt|notBefore|formerEmails|sealed/);
   });
 

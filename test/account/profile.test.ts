@@ -1,4 +1,4 @@
-/** Section “Profile”: what the tenant lets its users change, what two tabs get, and who learns of a change. */
+/** Section “Profile”: changes that the tenant allows its users, changes in two tabs, and notices of a change. */
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type IdpEvent, locales } from 'tenant-idp';
 import { problemsOf } from '../../lib/testing/pages.js';
@@ -70,7 +70,7 @@ describe('the form', () => {
     expect(formOf(page).fields).toMatchObject({ givenName: 'Given', familyName: 'Family', locale: '' });
     expect(formOf(page).fields).not.toHaveProperty('phoneNumber');
     const saved = await agent.submit(page, { givenName: ' Ærlig ', familyName: 'Sørensen', locale: 'nb' });
-    // The page has the new language at once.
+    // The page has the new language immediately.
     expect([saved.status, titleOf(saved), languageOf(saved)]).toEqual([200, 'Profilen din er lagret', 'nb']);
     expect(await personNow()).toMatchObject({ givenName: 'Ærlig', familyName: 'Sørensen', locale: 'nb', phoneNumber: '+47 1000' });
     await until(() => eventsOf(me.oid).length > 0);

@@ -64,7 +64,7 @@ interface Row {
   readonly tid?: string;
   readonly userId?: string;
 }
-/** Everything that a form of a section could change for a user, without what changes by itself. */
+/** Returns everything that a form of a section could change for a user, except what changes by itself. */
 async function stateOf({ email, oid, tid, child }: Subject) {
   const { idp } = service;
   const userOf = async (id: string) => {
@@ -99,7 +99,7 @@ interface Opened {
 const questions = new Map<string, Questions>();
 const formsFor = (agent: Agent, section: SectionPage): Promise<readonly PressedForm[]> =>
   formsOfSection(agent, world.at(section.path), section, questions.get(section.name));
-/** A user whose browser has just signed in, with the forms of the section. */
+/** Creates a user whose browser has just signed in, with the forms of the section. */
 async function opened(section: SectionPage): Promise<Opened> {
   const who = await world.subject();
   const agent = await world.signedIn(who);
@@ -122,13 +122,13 @@ async function passedBy(
   return passed;
 }
 
-/** Text of a page's markup, without its tags. */
+/** Returns the text of markup, without tags. */
 const plain = (markup: string): string => markup.replace(/<[^>]*>/g, '');
-/** Text that a page shows, with the title of its document. */
+/** Returns the text that a page shows, with the title of its document. */
 const wordsOf = ({ body }: Answer): string => plain(body.replace(/<(style|script)>.*?<\/\1>/gs, ''));
 /** Notices in the addresses to which forms led, by section. */
 const notices = new Set<string>();
-/** Entries of a page that are links: their addresses and names. */
+/** Returns the entries of a page that are links: their addresses and names. */
 const namedLinks = ({ body }: Answer): readonly (readonly [string, string])[] =>
   [...body.matchAll(/<a class="account" href="([^"]*)">.*?<strong>(.*?)<\/strong>/gs)].map(([, href = '', name = '']) => [
     href,
@@ -228,7 +228,7 @@ describe.each(sections)('the section $name', (section) => {
     const isRefused = ({ status, body }: Answer): boolean => status === 403 && body.includes('Not while you act as somebody else');
     expect(isRefused(await agent.get(world.at(section.path)))).toBe(true);
     expect(await passedBy({ who, forms }, (form) => post(agent, form), isRefused)).toEqual([]);
-    // Forms that the operator opened before the impersonation began, in the same browser.
+    // The operator opened these forms before the impersonation, in the same browser.
     const operator = new Agent();
     await signIn(operator, world.begin(), 'otto@acme.test', 'otto');
     const own = await formsFor(operator, section);
@@ -246,7 +246,7 @@ describe.each(sections)('the section $name', (section) => {
     const foreign = [...sessions.map(({ id }) => id), `of-${who.oid}`, 'Third party'];
     expect(foreign.filter((text) => shown.body.includes(text))).toEqual([]);
     const csrf = formsOf(shown)[0]?.fields.csrf ?? 'x';
-    // The form of the child account, with the buttons of the parent account.
+    // Forms of the child account, with the buttons of the parent account.
     const ofParent = async () => {
       const { users, mails: _, ...state } = await stateOf(who);
       return { ...state, user: users[0] };

@@ -1,4 +1,4 @@
-/** Sections of the account page as the extensions of the service have them, users who have something on each page, and the forms of a page as they are. */
+/** Sections of the account page that the extensions of the service have, users with data on each page, and the forms of a page. */
 import { randomUUID } from 'node:crypto';
 import { standardExtensions } from '../../extensions/index.js';
 import { type Captured, captureMail, tenantNamed } from '../support/administration/invitations.js';
@@ -130,7 +130,7 @@ const attributeOf = (tag: string, name: string): string | undefined => {
   return value === undefined ? undefined : unescaped(value);
 };
 
-/** Returns the option that a user chooses: another one than the form has. */
+/** Returns an option that a user may choose, other than the selected option. */
 function otherOption(select: string): string {
   const options = [...select.matchAll(/<option\b[^>]*>/g)].map(([tag]) => tag);
   const chosen = options.find((tag) => !/\sselected\b/.test(tag) && attributeOf(tag, 'value') !== '');
@@ -199,7 +199,7 @@ export async function questionsOf(agent: Agent, forms: readonly PressedForm[]): 
   return found;
 }
 
-/** Returns all forms that a signed-in user can post on the pages of a section, those of questions included. */
+/** Returns all forms that a signed-in user can post on the pages of a section, including the forms of questions. */
 export async function formsOfSection(
   agent: Agent,
   url: string,

@@ -1,4 +1,4 @@
-/** Recent sign-ins: what counts as one, and what its user, an administrator and the mail say of it. */
+/** Recent sign-ins: which events count as a sign-in, and what the user, an administrator and the mail learn of a sign-in. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { IdpError } from 'tenant-idp';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -66,7 +66,7 @@ describe('a sign-in in a browser', () => {
   test('by password is one entry, which the admin API lists with browser and address', async () => {
     const agent = inFirefox();
     expect(membersOf(await signIn(agent, urlAt(service), 'ann', 'ann'))).toHaveProperty('code');
-    // Requests without another sign-in.
+    // These requests need no other sign-in.
     for (const prompt of [{}, { prompt: 'none' }])
       expect(membersOf(await agent.follow(await agent.get(urlAt(service, prompt))))).toHaveProperty('code');
     const { status, json } = await listed('ann');
@@ -144,7 +144,7 @@ describe('a sign-in in a browser', () => {
     const agent = inFirefox();
     for (let count = 0; count < 2; count += 1) {
       await signIn(agent, urlAt(service, { prompt: 'login' }), 'fay', 'fay');
-      // Sign-ins of one session are told apart by their second.
+      // Sign-ins of one session are distinguished by their second.
       const second = epochSeconds();
       await until(() => epochSeconds() > second);
     }
@@ -160,7 +160,7 @@ describe('a sign-in in a browser', () => {
     for (const words of ['Firefox on Linux', 'With the password', 'Web shop', 'IP address 127.', '(UTC)']) expect(text).toContain(words);
     expect(page.body).toContain(`href="${service.issuer}/idp/account/sessions"`);
     expect(page.headers.get('cache-control')).toBe('no-store');
-    // The header's own text is nowhere.
+    // The text of the header itself appears nowhere.
     expect(page.body).not.toContain('Gecko');
     const account = await agent.get(`${service.issuer}/idp/account`);
     expect(account.body).toContain(`href="${service.issuer}/idp/account/sign-ins"`);
