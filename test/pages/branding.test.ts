@@ -118,7 +118,7 @@ describe('expectedAccent', () => {
     expect(Number(measured)).toBe(Math.floor(contrastRatio('#ffd400', '#ffffff') * 100) / 100);
     expect(expectedAccent(nearest)).toBeUndefined();
     expect(contrastRatio(nearest, '#ffffff')).toBeLessThan(4.7);
-    // The grey next to the one that has just enough.
+    // `#767676` is the lightest grey with enough contrast.
     expect([expectedAccent('#767676'), expectedAccent('#777777')]).toEqual([undefined, expect.stringContaining('4.47:1')]);
   });
 });

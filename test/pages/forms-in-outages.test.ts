@@ -1,4 +1,7 @@
-/** B23: a store that fails while a form is evaluated. The same form, sent again on any node after that, is evaluated, and does not wait for an attempt that is over. */
+/**
+ * B23: a store that fails while a form is evaluated. The same form, sent again to any node afterwards, is evaluated, and does not wait for
+ * an attempt that has ended.
+ */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Extension, form, formField } from 'tenant-idp/extension';
 import { storesThatFailOnce, type Way } from '../admin/retries/stores-that-fail-once.js';
@@ -50,7 +53,7 @@ test.each(['/counting', '/failing'])('a form is never “still worked on” afte
     const { fields } = formOf(await agent.get(at(0, '/counting')));
     const { plan, headers } = planned(failure);
     await agent.post(at(0, path), fields, headers);
-    // Sent once more while the store is away.
+    // The browser sends the form again while the store is unavailable.
     const meanwhile = failure?.way === 'from' ? planned({ call: 1, way: 'from' }) : undefined;
     if (meanwhile) await agent.post(at(0, path), fields, meanwhile.headers);
     for (const each of [plan, meanwhile?.plan]) if (each) each.isOver = true;

@@ -1,4 +1,4 @@
-/** B23: forms that are sent twice, as people and browsers do it, with what each evaluation would change. */
+/** B23: forms that users and browsers send twice, and the changes that each evaluation would make. */
 import { createHash } from 'node:crypto';
 import { type EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -68,7 +68,7 @@ describe.each(ways)('B23: a form that is sent twice, %s', (way, twice) => {
     const agent = new Agent();
     const page = await passwordPage(service.issuer, agent, 'alice@acme.test');
     expect(same(await twice(agent, page, { password: 'wrong' })).status).toBe(400);
-    // Ten guesses in all are evaluated before the limit: this form's, and nine others.
+    // Ten guesses are evaluated before the limit: the guess of this form, and nine others.
     const statuses = [];
     for (let guess = 0; guess < 10; guess += 1) statuses.push((await agent.submit(page, { password: `guess ${guess}` })).status);
     expect(statuses).toEqual([...Array<number>(9).fill(400), 429]);
@@ -131,21 +131,21 @@ describe('the answer to a form', () => {
     const page = await passwordPage(service.issuer, agent, 'alice@acme.test');
     const done = await agent.follow(await agent.submit(page, { password: 'alice' }));
     expect(membersOf(done)).toHaveProperty('code');
-    // The browser has the session by now, and sends the form once more.
+    // The browser has the session now, and sends the form again.
     const again = await agent.follow(await agent.submit(page, { password: 'alice' }));
     expect(membersOf(again)).toHaveProperty('code');
     expect(membersOf(again).code).not.toBe(membersOf(done).code);
   });
 });
 
-/** @param artifacts the store that both nodes share, for each of them. */
+/** @param artifacts returns the shared store for one of the nodes. */
 const twoNodes = (name: string, artifacts: () => ArtifactStore | Promise<ArtifactStore>, isOfThisProcess = false): void =>
   describe(`two nodes over one store, ${name}`, () => {
-    /** What each node evaluated, and what holds it up. */
+    /** Evaluations by the nodes, and the promise for which an evaluation waits. */
     const evaluated: string[] = [];
     let hold: Promise<void> = Promise.resolve();
     let fails = false;
-    /** Holds up what nodes evaluate from now on. @returns what lets it go on. */
+    /** Delays all evaluations from now on. @returns a function that lets them continue */
     function holdUp(): () => void {
       let release = (): void => undefined;
       hold = new Promise((resolve) => {
@@ -228,7 +228,7 @@ const twoNodes = (name: string, artifacts: () => ArtifactStore | Promise<Artifac
           const arrived = once(nodes[1]?.server as EventEmitter, 'request');
           const second = post(1);
           await arrived;
-          // It waits by now, or begins to.
+          // The second request waits now, or is about to wait.
           await sleep(1_000);
           passTime(11);
           const told = await second;
@@ -272,7 +272,7 @@ const twoNodes = (name: string, artifacts: () => ArtifactStore | Promise<Artifac
   });
 
 const inMemory = memoryArtifacts();
-// One store of this process goes by its clock.
+// A store in this process uses the clock of the process.
 twoNodes('memory', () => inMemory, true);
 withServer('REDIS_URL', (url) => {
   const clients: Redis[] = [];

@@ -1,4 +1,7 @@
-/** B23, E-A: a second press drops the answer under way, with its cookies. On a slow line, that is the answer that the first press led to. */
+/**
+ * B23, E-A: a second press drops the answer in progress, with its cookies. On a slow connection, this is the answer to which the first
+ * press led.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
@@ -28,7 +31,7 @@ async function drop(agent: Agent, url: string): Promise<Answer> {
   keepOnly(agent, before);
   return dropped;
 }
-/** Sends the form, and has the service resume the sign-in, whose answer the browser drops. */
+/** Sends the form, and lets the service resume the sign-in. The browser drops the answer of the resumption. */
 async function pressed(agent: Agent, page: Answer, typed: Record<string, string> = {}, to?: string) {
   const { action: own, fields } = formOf(page);
   const action = to ?? own;
@@ -236,7 +239,7 @@ describe('a button that is pressed again while the browser follows the first ans
     test('voids what the browser lost', async () => {
       const agent = new Agent();
       await voided(agent, () => atThePage(agent));
-      // A sign-in after the sign-out is given again.
+      // A sign-in after the sign-out is answered again at a second press.
       const next = await pressed(agent, await alicesPage(agent), alice);
       expect(membersOf(await agent.follow(await next.press()))).toHaveProperty('code');
     });
@@ -317,7 +320,7 @@ describe('a button that is pressed again while the browser follows the first ans
         passTime(2000);
         const { action, fields } = formOf(page);
         let answer = await agent.post(action, fields);
-        // The browser follows some redirects, and drops the answer to the next.
+        // The browser follows some redirects, and drops the answer to the next redirect.
         for (let followed = 0; followed < lost && answer.location; followed += 1) answer = await agent.get(answer.location);
         if (answer.location) await drop(agent, answer.location);
         const end = await agent.follow(await agent.post(action, fields));
@@ -361,7 +364,7 @@ describe('an impersonation that begins while its button is pressed again', () =>
 });
 
 describe('a store that fails while the sign-in is resumed', () => {
-  /** Commits until one fails; undefined while none fails. */
+  /** Number of commits that succeed before one fails. Undefined means that none fails. */
   let left: number | undefined;
   const inner = memoryArtifacts();
   const artifacts: ArtifactStore = new Proxy(inner, {
@@ -401,7 +404,7 @@ describe('a store that fails while the sign-in is resumed', () => {
 });
 
 describe('a store that is slow while the sign-in is resumed', () => {
-  /** Called after each commit, with the number of commits since it was set. */
+  /** Runs after each commit, with the number of commits since `count` was reset. */
   let after: ((count: number) => Promise<void>) | undefined;
   let count = 0;
   const inner = memoryArtifacts();
@@ -424,7 +427,7 @@ describe('a store that is slow while the sign-in is resumed', () => {
       const page = await passwordPage(service.issuer, agent, 'alice@acme.test', pkce);
       const { action, fields } = formOf(page);
       const first = await agent.post(action, { ...fields, password: 'alice' });
-      // The same browser, which drops the first answer.
+      // The same browser, which has dropped the first answer.
       const again = new Agent();
       keepOnly(again, agent.cookies);
       let pressed: Promise<Answer> | undefined;

@@ -1,4 +1,7 @@
-/** B23: a form that is sent twice is evaluated once, and both answers are the same. Over all routes that take a form, and all forms of all pages. */
+/**
+ * B23: a form that is sent twice is evaluated once, and both answers are the same. The tests cover all routes that accept a form, and all
+ * forms of all pages.
+ */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import Router from '@koa/router';
@@ -9,7 +12,7 @@ import { gallery } from '../support/browser/page-gallery.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf } from '../support/client/agent.js';
 import { pathOf, useAllForms } from '../support/requests/all-forms.js';
 
-/** Routes that take a form of no page of ours, each with the reason. */
+/** Routes whose form is on no page of the service, each with the reason. */
 const others: Readonly<Record<string, string>> = {
   'POST /connect/scope/introspect': 'called by API resources, which authenticate',
   'POST /idp/connections/:id/callback': 'posted by the page of a provider, and sent on to a GET by a reference that works once',
@@ -72,10 +75,10 @@ describe('each route that takes a form', () => {
       const [one, two] = answers.map(seen);
       if (known.calls !== 1 || JSON.stringify(one) !== JSON.stringify(two))
         wrong.push([name, known.calls, one?.slice(0, 2), two?.slice(0, 2)]);
-      // Sent with other content, it is evaluated.
+      // A form with other content is evaluated.
       await agent.post(service.issuer + path, { ...fields, more: randomUUID() });
       if (known.calls !== 2) wrong.push([name, 'with other content', known.calls]);
-      // In another browser, it is evaluated.
+      // The same form in another browser is evaluated.
       const other = new Agent();
       await other.follow(await other.get(url()));
       await other.post(service.issuer + path, fields);

@@ -1,4 +1,4 @@
-/** B23: a node is killed with `kill -9` while it evaluates a form. The form is sent again, to another process. */
+/** B23: a node is killed with `kill -9` while it evaluates a form. The form is sent again, to another node. */
 import { afterAll, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { Agent, createPkce, formOf, titleOf } from '../support/client/agent.js';
@@ -41,7 +41,7 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
   }
 
   test('the second attempt says that the form is under way, and is evaluated once the turn of the killed node has ended', async () => {
-    // After the turn was taken, after the answer was stored, and between them after the sign-in was stored.
+    // The node is killed after it has reserved the form (1), stored the sign-in (2), or stored the answer (3).
     const ends = await Promise.all((process.env.PROVE ? [1, 3, 2] : [1, 3]).map((writes) => sentToTheKilled(writes)));
     for (const [index, told] of ends.entries()) {
       expect(told.at(-1)).toBe('code');

@@ -1,4 +1,4 @@
-/** The language menu: what the service speaks, on every page that stays, however the page came about. */
+/** The language menu: the languages of the service, on every page that stays, regardless of how the browser reached the page. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf } from '../support/client/agent.js';
 import { journeySeed } from '../support/client/journey.js';

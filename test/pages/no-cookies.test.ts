@@ -1,4 +1,7 @@
-/** B22: a browser that sends no cookies is told so, and not that it took too long. Over all routes of pages and forms. */
+/**
+ * B22: a browser that sends no cookies gets a page that says so, and not a page about a sign-in that took too long. The tests cover all
+ * routes of pages and forms.
+ */
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
@@ -12,7 +15,7 @@ import { testKeys } from '../support/service/keys.js';
 
 const TOLD = 'Your browser sends no cookies';
 
-/** A browser that keeps nothing. */
+/** Browser that keeps no cookies. */
 class Blocked extends Agent {
   readonly redirects: string[] = [];
   override async request(...args: Parameters<Agent['request']>): Promise<Answer> {
@@ -32,7 +35,7 @@ const service = useAllForms();
 const url = (issuer: string, parameters: Record<string, string> = {}): string =>
   authorizeUrl(issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
 
-/** Pages that need no cookie, or that nobody can tell from a link that is wrong, each with the reason. */
+/** Pages that need no cookie, or that the service cannot distinguish from an invalid link, each with the reason. */
 const afterSignIn = 'comes after a sign-in, which a browser without cookies does not complete';
 const afterForm = 'comes after a form, which a browser without cookies cannot send';
 const mailed = 'a mailed link shows its form to any browser, and an unknown link has none';
@@ -74,7 +77,7 @@ const others: Readonly<Record<string, string>> = {
   'GET /idp/saml/t/:tid/slo': asked,
   'GET /idp/saml/t/:tid/sso': asked,
 };
-/** Below these, there are no pages. */
+/** Routes without pages. */
 const noPages = /^GET (\/idp\/api\/|\/connect\/|\/\.well-known\/|.*\.js$|.*\/(metadata|jwks)$)/;
 
 describe('a browser that sends no cookies', () => {

@@ -1,4 +1,6 @@
-/** CR-COOP: pages of a person's own are isolated from the windows that opened them. No page that a sign-in or a sign-out passes is. */
+/**
+ * CR-COOP: users' own pages are isolated from the windows that opened them. Pages on the way of a sign-in or a sign-out are not isolated.
+ */
 
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, titleOf } from '../support/client/agent.js';
@@ -12,7 +14,7 @@ const service = useIdp({ seed: testSeed, mail: { send: async () => {} } });
 const openerOf = ({ headers }: Answer) => headers.get('cross-origin-opener-policy');
 const at = (path: string) => service.issuer + path;
 
-/** Pages on which people see or change something of their own. */
+/** Pages on which users see or change their own data. */
 const own = [
   '/idp/account',
   '/idp/account/applications',
@@ -29,7 +31,7 @@ const own = [
   '/idp/linked-accounts',
 ];
 
-/** Everything that the browser gets on the way, redirects included. */
+/** Returns all answers that the browser gets on the way, including redirects. */
 async function passed(agent: Agent, answer: Answer): Promise<Answer[]> {
   const all = [answer];
   for (let current = answer; current.location?.startsWith(service.issuer); all.push(current)) current = await agent.get(current.location);
@@ -57,7 +59,7 @@ describe('the route list', () => {
       expect([path, answer.location, openerOf(answer)]).toEqual([path, undefined, 'same-origin']);
       isolated.push(path);
     }
-    // These say that there is nothing of that name.
+    // These pages report that nothing with the name exists.
     const others = ['/idp/ciba/requests/x', '/idp/linked-accounts/confirm', '/idp/linked-accounts/unlink'];
     expect(isolated.sort()).toEqual([...own, ...others].sort());
   });

@@ -1,4 +1,6 @@
-/** Passwords and the user names that password managers save them under. `Agent` reads every page of every other test by the same rule. */
+/**
+ * Passwords, and the user names under which password managers save them. `Agent` checks every page of every other test by the same rule.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -90,7 +92,7 @@ describe('pages with a password, as routes answer them', () => {
     await service.idp.directory.tenants.update(acme, { signIn: { selfRegistration: true } });
   });
 
-  /** The user name that the password of a page is saved under, as the page has it. */
+  /** Returns the user name under which a password manager saves the password of a page. */
   function savedAs({ body, url }: Answer): string | undefined {
     expect([url, hasPassword(body), passwordsWithoutUserName(body)]).toEqual([url, true, []]);
     const [tag = ''] = /<input\b[^>]*\sautocomplete="username"[^>]*>/.exec(body) ?? [];

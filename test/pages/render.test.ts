@@ -10,7 +10,7 @@ const frame: PageFrame = { locale: 'en', client: { name: 'Orders' }, tenant: { n
 const form = { action: '/i/1', csrf: 't' };
 const title = (markup: string) => /<title>(.*)<\/title>/.exec(markup)?.[1];
 
-/** The element and attribute names of a document, which content must not change. */
+/** Returns the element and attribute names of a document, which content must not change. */
 const skeleton = (markup: string) =>
   [...markup.replace(/<style>.*?<\/style>/gs, '').matchAll(/<(\/?[a-z0-9]+)((?:\s+[a-z-]+(?:="[^"]*")?)*)\s*>/g)].map(
     ([, name, attributes = '']) => [name, ...[...attributes.matchAll(/\s([a-z-]+)(?:="[^"]*")?/g)].map((match) => match[1])],

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { standardExtensions } from '../../extensions/index.js';
 import { catalogues, locales, negotiateLocale, translator } from '../../extensions/sign-in/texts/index.js';
 
-/** Words that are spelled alike. */
+/** Texts that are the same in English and in another language. */
 const sameInAll = new Set([
   'da reference',
   'da create.email',
@@ -35,7 +35,7 @@ describe('catalogues', () => {
     }
   });
 
-  /** All catalogues that a person reads: the pages' own, and those of the standard extensions. */
+  /** Texts that users read in each language: those of the pages, and those of the standard extensions. */
   const all = locales.map((locale) => ({
     ...catalogues[locale],
     ...Object.assign({}, ...standardExtensions().map(({ texts }) => texts?.[locale])),
@@ -80,7 +80,7 @@ describe('catalogues', () => {
     expect(files.length).toBeGreaterThan(15);
     const literal = files.flatMap((file) => {
       const source = readFileSync(file, 'utf8').replace(/^(?:\/\*\*[\s\S]*?\*\/| *\/\/.*)$/gm, '');
-      // Text between tags, and attributes that are read out; values are in `${…}`.
+      // Text between tags, and attributes that screen readers read. Values are in `${…}`.
       const between = [...source.matchAll(/>([^<>$`{}=;()]*[A-Za-z]{2}[^<>$`{}=;()]*)</g)].map(([, text = '']) => text.trim());
       const readOut = [...source.matchAll(/(?:aria-label|title|alt|placeholder)="([^"$]+)"/g)].map(([, text = '']) => text);
       return [...between, ...readOut].map((text) => `${file}: ${text}`);

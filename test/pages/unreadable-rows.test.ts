@@ -1,6 +1,7 @@
 /**
- * M18: the pages of a signed-in person work without records that cannot be read or that are gone, or say what is wrong: never 500. Generated over the stored
- * rows that name the person, their members, and bad values; over the rows that pages read through caches, all of a collection at a time.
+ * M18: the pages of a signed-in user work without unreadable or removed records, or say what is wrong, and never answer 500. The tests are
+ * generated from the stored rows that name the user, their members, and bad values. For rows that pages read through caches, all rows of a
+ * collection are damaged at the same time.
  */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from '@jest/globals';
@@ -49,7 +50,7 @@ beforeAll(async () => {
   alice = (await rowsOf('persons').get(person.id)) as never;
 });
 
-/** The page that the browser is led to, in a browser with the cookies of the sign-in. */
+/** Opens a URL in a browser with the cookies of the sign-in. Returns the page to which the browser is led. */
 async function opened(url: string): Promise<{ readonly status: number; readonly title: string }> {
   const agent = new Agent();
   for (const [name, value] of structuredClone(here.cookies)) agent.cookies.set(name, value as never);
@@ -101,7 +102,7 @@ test('each row that names the person, with each member bad or gone: no page is 5
   expect(tried).toBeGreaterThan(60);
 });
 
-/** Members that a page shows or uses, by collection. */
+/** Bad values of members that a page shows or uses, by collection. */
 const cached: Readonly<Record<string, readonly object[]>> = {
   tenants: [{ name: 5 }, { signIn: 5 }, { branding: 'x' }, { tid: 5, createdAt: 'x' }],
   groups: [{ permissionIds: 5 }, { name: null }],
@@ -115,7 +116,7 @@ test.each(Object.entries(cached))('all rows of %s cannot be read, or are gone: n
   const rows = await rowsOf(name).find({});
   const changed = async () => {
     await tellChange(directory, name);
-    // Each node looks for changes each second.
+    // Each node looks for changes every second.
     const started = Date.now();
     await until(() => Date.now() - started > 1_500);
   };
