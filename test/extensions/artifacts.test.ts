@@ -108,14 +108,14 @@ describe('short-lived records of an extension', () => {
     await service.idp.sessions.endAll({ tid: alice.tid, userId: alice.oid });
     expect([await kept.read('phone'), await kept.take('phone')]).toEqual([undefined, undefined]);
     await until(async () => (await store.listByAccount(alice.oid)).length === 0);
-    // From the next second on.
+    // The account accepts new records from the second after the cut-off.
     passTime(2);
     expect(await kept.put('tablet', 2, { oid: alice.oid })).toBe(true);
     expect(await kept.take('tablet')).toBe(2);
   });
 
   test('of an account and a client end with the access of that client alone', async () => {
-    // Later than the cut-off of the test before.
+    // The time is later than the cut-off of the previous test.
     passTime(2);
     const kept = context.records.artifact(devices);
     const { consents } = service.idp.directory;
@@ -139,7 +139,7 @@ describe('short-lived records of an extension', () => {
     await service.idp.directory.forTenant(alice.tid).users.disable(alice.oid);
     const [after] = await service.idp.directory.accounts.candidates('alice@acme.test');
     const read = (account: typeof before) => context.records.artifact(devices, account).read('watch');
-    // Disabling ends the record, and so it may be gone from the store before it is read.
+    // Disabling ends the record, so the store may have removed the record before the read.
     expect([undefined, 3]).toContain(await read(before));
     expect([await read(after), await read(other), await read(undefined)]).toEqual([undefined, undefined, undefined]);
     await service.idp.directory.forTenant(alice.tid).users.enable(alice.oid);

@@ -81,7 +81,7 @@ async function call(path: string, token?: string, init: RequestInit = {}) {
   const challenge = response.headers.get('www-authenticate');
   return { status: response.status, type: response.headers.get('content-type'), challenge, text, json: text && JSON.parse(text) };
 }
-/** The challenges to a request with a bearer token, or none. */
+/** Returns the challenges to a request with a bearer token, or without a token. */
 const challenged = (error: string): string =>
   `Bearer realm="${service.issuer}"${error}, DPoP realm="${service.issuer}", algs="ES256 Ed25519 EdDSA"`;
 const reasons = () => service.lines.filter(({ message }) => message === 'request refused').map(({ fields }) => fields.reason);

@@ -1,4 +1,4 @@
-/** The frame's script by itself, in a browser of straw; in Chromium it is tested by test/protocol/sessions/check-session.test.ts. */
+/** The script of the frame alone, in a simulated browser. `test/protocol/sessions/check-session.test.ts` tests the script in Chromium. */
 import { createHash, randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createContext, runInContext } from 'node:vm';
@@ -11,12 +11,12 @@ const script = frameScript({ cookie, clientPath: '/idp/check-session/client' });
 
 interface Straw {
   readonly cookies?: string;
-  /** Undefined: a browser that has no such function. */
+  /** Undefined means a browser without `hasStorageAccess`. */
   readonly storage?: boolean;
   readonly known?: (clientId: string) => boolean | 'away';
 }
 
-/** Runs the script; the answer posts a message and tells what came back. */
+/** Runs the script. The result posts messages to the script, and returns its replies. */
 function frameIn({ cookies = '', storage, known = () => true }: Straw) {
   let listener: (event: object) => void = () => {};
   let lookups = 0;

@@ -144,7 +144,7 @@ describe('rows of an extension', () => {
 
   test('of another form are refused when written, and left out when read', async () => {
     const refused = { code: 'invalid_record', details: { path: '/text' } };
-    // Too long, and one that does not fit the person.
+    // The first text is too long, and the second one does not fit the person.
     for (const text of ['x'.repeat(21), 'alice']) await expect(rowsOf(acme).insert(note(text))).rejects.toMatchObject(refused);
     for (const text of [7, 'alice']) {
       const { id } = await rowsOf(acme).insert(note('good'));
@@ -162,7 +162,7 @@ describe('rows of an extension', () => {
     expect(() => context.records.collection(undeclared, acme ?? '')).toThrow('notes.others');
   });
 
-  // To the store such a look-up is one that fails, which would be told as an outage.
+  // For the store, an invalid lookup is a failure, which the service would report as an outage.
   test('are looked up by declared indexes alone, with a text for each field', async () => {
     const [rows, all] = [rowsOf(acme), context.records.collectionOfAllTenants(notes)];
     const [nothing, more, number] = ['byNothing', ['alice', 'bob'], [7] as unknown as string[]];
@@ -222,7 +222,7 @@ describe('events of rows', () => {
       expected.push(`OrderPlaced ${round}`, `OrderRemoved ${round}`);
     }
     await until(() => told.length >= expected.length);
-    // Events of one subject are told in their order; the rounds are subjects of their own.
+    // Events of one subject keep their order. Each round has its own subject.
     const roundOf = (text: string): number => Number(text.split(' ')[1]);
     expect(heard().toSorted((a, b) => roundOf(a) - roundOf(b))).toEqual(expected);
     await until(async () => (await store.collection(orders.name).get('o-0')) === undefined);
@@ -282,7 +282,7 @@ describe('what is kept of a person', () => {
     const others = { 'factors.enrolled': [], 'impersonation.records': [] };
     expect(await context.records.keptData.export(person)).toEqual({ 'notes.entries': [{ text: 'of carol' }], ...others });
     await persons.remove(person.personId);
-    // The first attempt fails, and five seconds or so pass.
+    // The first attempt fails, and the retry follows after about five seconds.
     await until(() => erased.length > 0);
     expect(erased).toEqual([person]);
     expect((await rowsOf(acme).list()).map(({ text }) => text)).toEqual(['of alice']);

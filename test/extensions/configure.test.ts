@@ -1,4 +1,7 @@
-/** House §5: an extension adds named members to oidc-provider's configuration, and answers an endpoint of its own; the standard one for CIBA does. */
+/**
+ * House §5: an extension adds named members to oidc-provider's configuration, and answers its own endpoint. The standard extension for CIBA
+ * does both.
+ */
 import { describe, expect, test } from '@jest/globals';
 import type { Extension } from 'tenant-idp/extension';
 import { basic, postForm } from '../support/client/agent.js';

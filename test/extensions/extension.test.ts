@@ -71,7 +71,7 @@ test('design §2: an extension learns who authenticated, and gets JWTs signed an
   const ask = (headers: Record<string, string>) => postForm(`${service.issuer}/connect/introspect`, { token: 'x' }, headers);
   await ask({});
   expect(learned.splice(0)).toEqual(['nobody']);
-  // Answered with oidc-provider and without.
+  // The content type decides whether the service answers with oidc-provider or without it.
   for (const type of formTypes) {
     await ask({ ...credentialsOf('orders'), 'content-type': type });
     expect(learned.splice(0)).toEqual([
@@ -319,7 +319,7 @@ test('house §5: two extensions with the same method and path of the admin API a
     code: 'extension_conflict',
     problems: [{ path: 'extensions', expected: expect.stringContaining('GET /tenants/{}/badges/{}'), received: 'badges and medals' }],
   });
-  // Nor is there a second one beside the service's own.
+  // An extension cannot duplicate an operation of the service either.
   await expect(startIdp({ extensions: [badgesAt('mine', '/tenants/{tid}/persons')] })).rejects.toMatchObject({
     code: 'extension_conflict',
     problems: [{ path: 'extensions', expected: expect.stringContaining('GET /tenants/{}/persons'), received: 'admin and mine' }],

@@ -1,4 +1,4 @@
-/** House §5: a grant type of an extension, on the shared mint: by both doors, and where oidc-provider mints. */
+/** House §5: a grant type of an extension, on the shared mint: with both content types of a form, and with tokens from oidc-provider. */
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
@@ -14,7 +14,7 @@ import { epochSeconds } from '../support/time/epoch-seconds.js';
 
 const name = 'urn:example:slip';
 const asked: GrantRequest[] = [];
-/** Of a slip, by its name; each is good once. */
+/** Results by the name of a slip. Each slip is valid once. */
 const slips = new Map<string, GrantedSignIn | GrantRefusal | Error>();
 const errors = defineErrors({ slip_locked: { status: 423, description: 'Somebody else holds the slip.' } });
 
@@ -64,7 +64,7 @@ describe.each([
   const service = useIdp({ seed, extensions: [slipGrant], ...options });
   let count = 0;
 
-  /** The user's id, and a slip that signs them in. */
+  /** Returns the id of a user, and a slip that signs the user in. */
   const slipFor = async (more: Partial<GrantedSignIn> = {}, userName = 'bob@globex.test'): Promise<{ oid: string; slip: string }> => {
     const [account] = await service.idp.directory.accounts.candidates(userName);
     const oid = String(account?.person.user.id);

@@ -34,7 +34,7 @@ const redeemed = async (response: Answer, client = 'web') => {
   return (await postForm(`${service.issuer}/connect/token`, { ...fields, code_verifier: pkce.verifier }, credentialsOf(client))).json;
 };
 const offline = 'openid offline_access profile';
-/** Alice, who acts as Bob from then on. */
+/** Signs Alice in, and impersonates Bob. */
 async function impersonation(parameters: Record<string, string> = {}, agent = new Agent()) {
   const asked = url({ scope: offline, acr_values: 'impersonate', ...parameters });
   const first = await agent.follow(await agent.get(asked));
@@ -76,7 +76,7 @@ describe('4.2 act: who acts as the user', () => {
     expect((await honest.submit(asked, { user: 'bob@globex.test', actor: 'carol@acme.test' })).status).toBe(409);
     expect(membersOf(await honest.follow(await honest.submit(asked, { user: 'bob@globex.test' })))).toHaveProperty('code');
     const other = await impersonation();
-    // Met already: whom else to act as is for the extension to ask.
+    // The browser already meets the requirement. The extension decides whether to ask for another user.
     expect(membersOf(await silently(other.agent, { acr_values: 'impersonate' }))).toHaveProperty('code');
     expect(membersOf(await silently(new Agent(), { acr_values: 'impersonate' }))).toMatchObject({ error: 'login_required' });
   });

@@ -1,9 +1,9 @@
-/** Limits of attempts: what counts, and what is given back. */
+/** Rate limits: attempts that count, and attempts that are given back. */
 import { describe, expect, test } from '@jest/globals';
 import { createLimits } from '../../lib/contract/limit.js';
 import { HOUR_MS } from '../../lib/times/units.js';
 
-/** Counters in memory. `failsFrom`: the number of the call from which on the store is unavailable. */
+/** Returns counters in memory. `failsFrom` is the number of the first call for which the store is unavailable. */
 function counters(failsFrom = Number.POSITIVE_INFINITY) {
   const counts = new Map<string, number>();
   let calls = 0;

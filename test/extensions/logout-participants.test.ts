@@ -79,7 +79,7 @@ describe('a logout participant', () => {
     expect(told).toEqual([{ of: me.session }]);
     await agent.get(`${service.issuer}/watcher/me`);
     expect(here).toBeUndefined();
-    // `unanswered` throws, and the page is there all the same.
+    // `unanswered` throws, and the page appears nevertheless.
     expect(service.logged.filter(([, text]) => text !== 'a logout participant failed')).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-/** house §5: pages of extensions in the look of the service, and what extensions add to the pages that are there. */
+/** house §5: pages of extensions in the look of the service, and additions of extensions to existing pages. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { Locale } from 'tenant-idp';
@@ -196,7 +196,7 @@ describe('the account page', () => {
     expect(page.body).toContain('You are signed in as bob@globex.test (Globex).');
     const pageAt = (path: string) => service.issuer + path;
     const all = linksOf(page);
-    // A host's section without a group is the last one, and those of other users are not there.
+    // The section of a host without a group is the last one. Sections of other users do not appear.
     expect([all.at(0), all.at(1), all.at(-1)]).toEqual([
       [pageAt('/idp/account/profile'), 'Profile'],
       ['/badge/Globex', 'Preferences [en]'],

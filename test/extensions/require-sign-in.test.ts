@@ -40,7 +40,7 @@ const extension: Extension = {
 const service = useIdp({ extensions: [extension], seed: testSeed });
 const enter = (agent: Agent, ask: Partial<Record<keyof SignInAsk, string>> = {}): Promise<Answer> =>
   agent.get(`${service.issuer}/doors/enter?${new URLSearchParams(ask)}`);
-/** The last answer that the extension got. */
+/** Returns the last answer that the extension got. */
 const answered = (): SignInAnswer | undefined => answers.at(-1);
 const through = async (
   agent: Agent,

@@ -1,4 +1,4 @@
-/** house §5, requirements: what is still asked of a person who is signed in, in order, at every way to a token. */
+/** house §5, requirements: questions that a signed-in user must still answer, in order, on every way to a token. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
@@ -31,7 +31,7 @@ const refusal: Extension = {
     },
   ],
 };
-// Given in another order than they are asked in.
+// The order of the extensions differs from the order of their questions.
 const service = useIdp({ extensions: [terms(accepted), secondFactor(), refusal] });
 
 let acme: string;
@@ -146,7 +146,7 @@ describe('4.2 mfa, with a requirement that serves it', () => {
     expect([second?.amr, second?.auth_time]).toEqual([['pwd', 'mfa'], first?.auth_time]);
     const refreshed = await refresh(service.issuer, before.refresh_token);
     expect((await introspect(service.issuer, refreshed.json.access_token)).json).toMatchObject({ amr: ['pwd'] });
-    // A new sign-in has to prove it anew.
+    // A new sign-in has to prove the factor again.
     const again = await signIn(agent, url({ acr_values: 'mfa', prompt: 'login' }));
     expect(asked(again)).toBe('factor');
   });

@@ -1,4 +1,4 @@
-/** Compiled, never run: a line that stops failing to compile breaks the build. */
+/** Types of routes, compiled and never run: a line that stops failing to compile breaks the build. */
 import { type Context, defineCollection, type ExtensionContext, type ExtensionRouter, form, Type } from 'tenant-idp/extension';
 
 declare const router: ExtensionRouter;

@@ -11,7 +11,7 @@ import { useIdp } from '../support/service/use-idp.js';
 import { label, type Upstream, upstreamMethod } from '../support/sign-in/upstream-method.js';
 
 const upstream: Upstream = { subject: 'bob', seen: [] };
-/** Connections come and go. */
+/** Existing connections, which tests add and remove. */
 const connections = new Set(['contoso']);
 const service = useIdp({
   extensions: [
@@ -136,7 +136,7 @@ describe('4.2 signIn.methods of a tenant, with other methods', () => {
     const page = await open({ acr_values: `tenant:${globex}` }, agent);
     expect(page.body).not.toContain('name="idp"');
     expect((await choose(agent, page, 'eid')).status).toBe(400);
-    // Where the tenant is not clear beforehand, the sign-in itself is refused.
+    // If the tenant is unknown beforehand, the sign-in itself is refused.
     const other = new Agent();
     expect(membersOf(await choose(other, await open({}, other), 'eid'))).toMatchObject({ error: 'access_denied' });
   });

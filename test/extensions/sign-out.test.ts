@@ -68,7 +68,7 @@ describe('signOut', () => {
     expect(await here(agent)).toEqual({});
     expect((await introspect(service.issuer, tokens.access_token)).json).toEqual({ active: false });
     expect(membersOf(await agent.get(url({ prompt: 'none' })))).toMatchObject({ error: 'login_required' });
-    // Those of the session, with its signature, and of the browser's state.
+    // The removed cookies are the session, its signature, and the state of the browser.
     expect(before.filter((name) => !agent.cookies.has(name))).toHaveLength(3);
   });
 

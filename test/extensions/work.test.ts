@@ -1,4 +1,4 @@
-/** house §5: what an extension does beside answering requests. */
+/** house §5: tasks of an extension in addition to answers to requests. */
 import { createPublicKey, verify } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
