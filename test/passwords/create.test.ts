@@ -1,4 +1,4 @@
-/** Issue 14, 4: create account where mail can be sent. The address is proven first, and nobody learns whether there is an account. */
+/** Issue 14, 4: create account where mail can be sent. The address is proven first, and no answer reveals whether there is an account. */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterEach(backToPresent);
 
 const password = 'long enough for anybody';
-/** What the owner of the address chooses, who is not who filled in the form. */
+/** Password that the owner of the address chooses. Another person may have filled in the form. */
 const OWNERS = 'chosen by the owner alone';
 const pkce = createPkce();
 const request = (parameters: Record<string, string> = {}) =>
@@ -69,7 +69,7 @@ describe('14.4 create account, verified', () => {
     const elsewhere = new Agent();
     const page = await elsewhere.get(await linkTo('other@new.test'));
     expect([page.status, titleOf(page)]).toEqual([200, 'Create your account?']);
-    // The names of the form are there to be seen, and the password is not.
+    // The page shows the names from the form, but not the password.
     expect(formOf(page).fields).toMatchObject({ givenName: 'Nina', familyName: 'New', password: '' });
     expect(page.body).toMatch(
       /<input\b[^>]*autocomplete="username"[^>]*value="other@new\.test"|<input\b[^>]*value="other@new\.test"[^>]*autocomplete="username"/,
@@ -133,7 +133,7 @@ describe('14.4 create account, verified', () => {
     const held = holdNext((writes) => writes.some(({ op, key }) => op === 'remove' && key.includes('sign-in.registrations')));
     const first = agent.submit(page, { password });
     const goOn = await held;
-    // The same form would wait for the first. This one differs.
+    // The second form differs, because the same form would wait for the first.
     const second = await agent.submit(page, { password, more: 'yes' });
     expect([second.status, titleOf(second)]).toEqual([200, 'Your account is ready']);
     goOn();

@@ -11,7 +11,7 @@ import { backToPresent, passTime } from '../support/time/clock.js';
 import { until } from '../support/time/until.js';
 
 const captured = captureMail();
-/** Addresses that the host has no way to, and those that it was asked to send to. */
+/** Addresses to which the host cannot send mail, and addresses of all attempts to send. */
 const refused = new Set<string>();
 const attempts: string[] = [];
 const mail = {
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterEach(backToPresent);
 
 let count = 0;
-/** An active user of its own for each test, with the password `old`. */
+/** Creates an active user for one test, with the password `old`. */
 async function person(more: Record<string, unknown> = {}) {
   count += 1;
   const email = `owner-${count}@acme.test`;
@@ -44,7 +44,7 @@ const emailOf = async (oid: string) => (await service.idp.directory.accounts.fin
 async function signInPages(agent: Agent, page: Answer, userName: string): Promise<Answer> {
   return agent.follow(await agent.submit(await agent.submit(page, { identifier: userName }), { password: 'old' }));
 }
-/** Asks for another address in a browser. */
+/** Requests another address in a browser. */
 async function ask(agent: Agent, email: string, next: string): Promise<void> {
   const page = await agent.follow(await agent.get(`${service.issuer}/idp/email`));
   const form = titleOf(page) === 'E-mail address' ? page : await signInPages(agent, page, email);
@@ -134,7 +134,7 @@ describe('T3-MAIL-PROOFBROWSER a proof counts in the browser that asked, and els
     ]);
     const answer = await victim.follow(await victim.submit(page, {}));
     expect([answer.url.includes('/interaction/'), await emailOf(oid)]).toEqual([true, email]);
-    // Somebody else who signs in there is not the account.
+    // A sign-in of another user in that browser does not confirm the address.
     const other = await person();
     const back = await signInPages(victim, answer, other.email);
     expect([back.url, back.body.includes('Another account is signed in here.')]).toEqual([url, true]);
@@ -153,7 +153,7 @@ describe('T3-MAIL-PROOFBROWSER a proof counts in the browser that asked, and els
     const elsewhere = new Agent();
     const answer = await signInPages(elsewhere, await press(elsewhere, url), email);
     expect(answer.url).toContain('/interaction/');
-    // The password was proven, and the code was not.
+    // The user gave the password, and no code.
     await press(elsewhere, url).catch(() => undefined);
     expect(await emailOf(oid)).toBe(email);
     await service.idp.directory.tenants.update(acme, { signIn: null });
@@ -179,7 +179,7 @@ describe('PG-MAILPENDING the former address is told when a change is asked for, 
     await ask(agent, email, next);
     const proof = await proofTo(next);
     const stop = await stopTo(email);
-    // Told before the link was mailed, with no word of who asked.
+    // The notice is mailed before the link, and contains no word of the person who asked.
     const kinds = captured.mails.filter(({ to }) => to === email || to === next).map(({ kind }) => kind);
     expect(kinds).toEqual(['email-change', 'email-proof']);
     for (let times = 0; times < 3; times += 1) expect((await new Agent().get(stop)).status).toBe(200);

@@ -1,4 +1,4 @@
-/** Issue 14, 4: addresses that are proven, notices of changes, and who helps people with a password. */
+/** Issue 14, 4: proofs of addresses, notices of changes, and support agents who help users with a password. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { MailMessage } from 'tenant-idp';
 import { type AdminClient, adminClient, administer, adminSeed, adminToken } from '../support/administration/admin.js';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 let count = 0;
-/** An active user of its own for each test, whose address is verified. */
+/** Creates an active user for one test, whose address is verified. */
 async function person(more: Record<string, unknown> = {}, tid = acme) {
   count += 1;
   const email = `mover-${count}@acme.test`;
@@ -36,14 +36,14 @@ async function person(more: Record<string, unknown> = {}, tid = acme) {
   return { email, oid, personId: made.id, tid };
 }
 const page = `/idp/email`;
-/** The page of one's own address, after a sign-in. */
+/** Opens the page of the user's own address, after a sign-in. */
 async function ownPage(agent: Agent, userName: string): Promise<Answer> {
   const first = await agent.follow(await agent.get(`${service.issuer}${page}`));
   const second = await agent.submit(first, { identifier: userName });
   return agent.follow(await agent.submit(second, { password: 'old' }));
 }
 const personOf = async (oid: string) => (await service.idp.directory.accounts.findByOid(oid))?.person;
-/** Presses the button of the link, in a browser that did not ask: it signs in to the account first. */
+/** Presses the button of the link, in a browser that did not request the link. The browser signs in to the account first. */
 async function confirm(mail: MailMessage, userName: string, agent = new Agent()): Promise<Answer> {
   const first = await agent.follow(await agent.submit(await agent.get(linkIn(mail)), {}));
   const second = await agent.submit(first, { identifier: userName });
@@ -108,7 +108,7 @@ describe('14.4 a new address counts only after it proved itself', () => {
     expect([wrong.status, wrong.body.includes('aria-invalid="true"'), formOf(wrong).fields.email]).toEqual([400, true, 'nobody']);
     expect((await agent.submit(form, { email: `x-${email}`, csrf: 'x' })).status).toBe(403);
     expect((await agent.submit(form, { email })).status).toBe(400);
-    // That browser has no cookies.
+    // The new browser has no cookies.
     const { action, fields } = formOf(form);
     expect((await new Agent().post(action, { ...fields, email: `x-${email}` })).status).toBe(403);
   });
@@ -160,7 +160,7 @@ describe('14.4 a mail tells the person of what changed', () => {
   test('each second factor that is added and removed', async () => {
     const { email, oid, tid } = await person();
     await enrol(new Agent(), authorizeUrl(service.issuer, { ...pkce, acr_values: 'mfa' }), email, 'old');
-    // The app, and its recovery codes.
+    // The factors are the app and its recovery codes.
     const [added] = await mailsTo(email, 'A sign-in factor was added', 2);
     expect([added?.text.includes(email), added?.text.includes('Acme')]).toEqual([false, true]);
     expect((await helpDesk.remove(`/tenants/${tid}/users/${oid}/factors`)).status).toBe(204);

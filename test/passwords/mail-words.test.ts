@@ -12,7 +12,7 @@ import { enrol } from '../support/sign-in/factors.js';
 import { forget, mailTo, NEW_PASSWORD, pkce } from '../support/sign-in/passwords.js';
 import { until } from '../support/time/until.js';
 
-/** What somebody types who wants the service to say it to somebody else. The second fits into an address. */
+/** Text of a person who wants the service to send it to another person. The second text fits into an address. */
 const MARKER = 'Go to https://evil.test/unlock now!';
 const IN_AN_ADDRESS = 'evil.test/unlock';
 
@@ -33,9 +33,9 @@ beforeAll(async () => {
   await service.idp.directory.tenants.update(acme, { signIn: { selfRegistration: true } });
 });
 
-/** Kinds of letters that an administrator sends, or a page of a support agent: those say who, and to what. */
+/** Kinds of letters from an administrator, or from a page of a support agent. These letters name persons and the purpose. */
 const named = ['invitation', 'impersonation'];
-/** The same of the texts, with the link that an administrator has sent. */
+/** Texts of these letters, and of the reset link that an administrator has sent. */
 const namedTexts = /^(?:invitations\.mail|impersonation\.mail|passwords\.mail\.sent)\./;
 
 test('T3-MAIL-WORDS: no text of a mail has a place for a word of the person, but for those of administrators', () => {
@@ -49,7 +49,7 @@ test('T3-MAIL-WORDS: no text of a mail has a place for a word of the person, but
 });
 
 let count = 0;
-/** Somebody whose record says what they want to be read, at an address of somebody else. */
+/** Creates a user whose names contain the marker, at an address of another person. */
 async function hostile(tid = acme, more: Record<string, unknown> = {}) {
   count += 1;
   const email = `victim-${count}@mail.test`;
@@ -80,7 +80,7 @@ async function createAccount(email: string) {
   await agent.submit(page, { givenName: MARKER, familyName: MARKER, email, password: NEW_PASSWORD });
 }
 
-/** What brings each kind of letter about, with the marker in every field that can be typed; each names the address of its letter. */
+/** Causes each kind of letter, with the marker in every field into which users type. Each function returns the address of its letter. */
 const letters: Readonly<Record<string, () => Promise<string>>> = {
   async registration() {
     const email = `new+${IN_AN_ADDRESS}@mail.test`;

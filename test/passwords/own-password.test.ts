@@ -1,4 +1,4 @@
-/** A signed-in user changes the password: what is asked, which sign-ins end, and who cannot do it here. */
+/** A signed-in user changes the password: the required proof, the sign-ins that end, and users who cannot change it here. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
@@ -40,7 +40,7 @@ interface Somebody {
   readonly oid: string;
   readonly tid: string;
 }
-/** An active user of its own for each test, whose password is `old`. */
+/** Creates an active user for one test, whose password is `old`. */
 async function person(tid = acme): Promise<Somebody> {
   const email = `changer-${randomUUID().slice(0, 8)}@acme.test`;
   const user = { userName: email, emailVerified: true, status: 'active' as const };
@@ -59,7 +59,7 @@ const signedIn = async ({ email }: Somebody, password = 'old', agent = new Agent
 };
 const signsIn = async (who: Somebody, password: string): Promise<boolean> => 'code' in (await silent(await signedIn(who, password)));
 const open = async (agent: Agent): Promise<Answer> => agent.follow(await agent.get(at(page)));
-/** The form as a browser posts it, with the tick. */
+/** Posts the form as a browser does, with the box ticked. */
 const change = async (agent: Agent, form: Answer, fields: Record<string, string>): Promise<Answer> =>
   agent.submit(form, { current: 'old', password: NEW_PASSWORD, others: 'yes', ...fields });
 const eventsOf = ({ oid }: Somebody) => heard.filter(({ data }) => data.AggregateId === oid).map(({ type, actor }) => [type, actor]);
@@ -223,7 +223,7 @@ describe('two tabs, and forms that are sent twice', () => {
     const answers = await Promise.all(tabs.map((tab, index) => change(agent, tab, { password: wanted[index] ?? '', others: 'no' })));
     const changed = answers.map((answer) => titleOf(answer) === 'Your password is changed');
     expect(changed.toSorted()).toEqual([false, true]);
-    // It comes too late for the comparison of the former password, or for the write.
+    // The second change is too late for the comparison of the former password, or for the write.
     expect([400, 409]).toContain(answers[changed.indexOf(false)]?.status);
     expect(await Promise.all(wanted.map((password) => signsIn(who, password)))).toEqual(changed);
     expect(await signsIn(who, 'old')).toBe(false);
@@ -271,7 +271,7 @@ describe('users who have no password of their own', () => {
     backToPresent();
     expect(titleOf(await change(agent, form, { others: 'no' }))).toBe('Your password is changed');
     expect(titleOf(await open(agent))).toBe('Password');
-    // The form of before has no current password.
+    // The earlier form has no field for the current password.
     expect(problemOf(await change(agent, form, { current: '', password: 'yet another password' }))).toBe('Enter your current password.');
     expect(await signsIn(who, NEW_PASSWORD)).toBe(true);
   });

@@ -26,7 +26,7 @@ const service = useIdp({
 afterEach(backToPresent);
 
 let count = 0;
-/** An active user with a password, of its own for each test. */
+/** Creates an active user with a password, for one test. */
 async function person(tenant = 'Acme', more: Record<string, unknown> = {}) {
   count += 1;
   const userName = `forgetful-${count}@acme.test`;
@@ -68,7 +68,7 @@ describe('14.4 forgotten password', () => {
     expect((await mailTo(captured, userName, 'password-reset')).locale).toBe('nb');
     await forget(service.issuer, userName, new Agent({ 'accept-language': 'nb' }), { ui_locales: 'sv' });
     expect((await mailTo(captured, userName, 'password-reset', 1)).locale).toBe('sv');
-    // What was chosen from the menu of a page holds for the rest of the sign-in, its mails included.
+    // A language from the menu of a page applies to the rest of the sign-in, including its mails.
     const agent = new Agent({ 'accept-language': 'nb' });
     const first = await agent.follow(await agent.get(authorizeUrl(service.issuer, { ...pkce, ui_locales: 'sv' })));
     const [, menu = ''] = /<a[^>]* href="([^"]*ui_locales=de)"/.exec(first.body) ?? [];
@@ -99,7 +99,7 @@ describe('14.4 forgotten password', () => {
     await forget(service.issuer, userName);
     const resetting = new Agent();
     await reset(await link(userName), resetting);
-    // It takes no factor, and signs nobody in.
+    // A reset removes no factor, and signs nobody in.
     expect([before.length, await factors()]).toEqual([2, before]);
     expect((await resetting.get(authorizeUrl(service.issuer, { ...pkce, prompt: 'none' }))).location).toContain('error=login_required');
     expect(titleOf(await resetting.follow(await resetting.get(`${service.issuer}/idp/factors`)))).toMatch(/^Sign in/);
@@ -131,7 +131,7 @@ describe('14.4 forgotten password', () => {
     );
     const tokens = [own?.tokens.access_token, linked?.tokens.access_token];
     expect(await Promise.all(tokens.map((token) => isActive(service.issuer, token)))).toEqual([true, true]);
-    // Whoever cannot sign in by a password of their own resets that of the parent, at the parent's address.
+    // Users without a password of their own reset the password of the parent account, at the address of the parent account.
     await forget(service.issuer, `child-${userName}`);
     await reset(await link(userName));
     expect(await Promise.all(tokens.map((token) => isActive(service.issuer, token)))).toEqual([false, false]);
@@ -305,7 +305,7 @@ describe('14.4 nobody else gets a link', () => {
     }
     expect(new Set(bodies).size).toBe(1);
     await link(known);
-    // Until all names were looked up.
+    // Wait until the service has looked up all names.
     await until(
       () => store.collection('deliveries').find({ byState: ['waiting'] }),
       (waiting) => waiting.length === 0,

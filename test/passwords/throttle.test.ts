@@ -1,4 +1,4 @@
-/** Threats G2 and G3 at the form of forgotten passwords: how many are looked up, and how long an answer takes. */
+/** Threats G2 and G3 at the form of forgotten passwords: the number of lookups, and the time of an answer. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { withServer } from '../servers/when.js';
@@ -22,7 +22,7 @@ withServer('REDIS_URL', (url) => {
   });
 });
 
-/** The Kolmogorov–Smirnov statistic of two samples. */
+/** Returns the Kolmogorov–Smirnov statistic of two samples. */
 function distance(one: readonly number[], other: readonly number[]): number {
   const share = (sample: readonly number[], at: number) => sample.filter((value) => value <= at).length / sample.length;
   return Math.max(...[...one, ...other].map((at) => Math.abs(share(one, at) - share(other, at))));
@@ -57,7 +57,7 @@ if (process.env.PROVE)
           expect(status).toBe(200);
         }
       const d = distance(times.known, times.unknown);
-      // Of 2 × 1,000 samples, 0.073 is exceeded by chance once in a hundred times.
+      // With 2 × 1,000 samples, chance alone exceeds 0.073 once in a hundred times.
       process.stderr.write(`forgotten password, known and unknown names: D = ${d.toFixed(3)} (p > 0.01 below 0.073)\n`);
     });
   });
