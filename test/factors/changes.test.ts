@@ -19,7 +19,7 @@ const others: Readonly<Record<string, string>> = {
   '/idp/ciba': 'answers requests of applications',
   '/idp/impersonation': 'ends an impersonation',
 };
-/** Routes without the sign-in of a browser, or with one of their own: tested where they are. */
+/** Routes without the sign-in of a browser, or with their own sign-in. Other tests cover these routes. */
 const elsewhere = /^\/idp\/(api|connect|interaction|invitations?|password|email|connections|register|check-session|eid)(\/|$)/;
 /** Steps of these pages that change nothing: the list of accounts with the form that leads on, and the way back from a sign-in. */
 const showing = [
@@ -52,7 +52,7 @@ const pkce = createPkce();
 const url = (parameters: Record<string, string> = {}) =>
   authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters });
 
-/** Of the pages that change something: those that need no parameter, or take any. */
+/** Returns the routes of pages that change something, without the routes that need a token. */
 const steps = (): readonly string[] =>
   [...found]
     .filter((route) => changing.some((path) => route.split(' ')[1]?.startsWith(path)) && !route.includes(':token'))
@@ -75,7 +75,7 @@ beforeEach(async () => {
 });
 
 const isChallenge = (answer: Answer) => titleOf(answer) === 'Confirm that it is you';
-/** A sign-in by another method, which no factor is asked of. */
+/** Signs in by another method, which requires no factor. */
 async function byEid(): Promise<Agent> {
   const agent = new Agent();
   upstream.subject = randomUUID();
@@ -166,7 +166,7 @@ describe('MFA-OLDSSO: a first factor ends the sign-ins that were made without on
     expect(await silent(elsewhere)).toMatchObject({ error: 'login_required' });
     expect([await isLive(own), await isLive(other)]).toEqual([true, false]);
     expect(await silent(here)).toHaveProperty('code');
-    // A second factor ends nothing more; and “sign out everywhere” ends this session as any.
+    // “Sign out everywhere” ends this session like any other session.
     expect(secret).not.toBe('');
     await service.idp.tenant(account.tid).users.signOutEverywhere(account.oid);
     passTime(70);

@@ -33,7 +33,7 @@ afterEach(backToPresent);
 const pkce = createPkce();
 const url = (more = {}) => authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...more });
 const challenged = async (agent = new Agent()) => ({ agent, page: await signIn(agent, url(), me, me) });
-/** Guesses in as many sign-ins as it takes: each takes five. The guesses of one form differ, because the same one counts once. */
+/** Guesses in several sign-ins, because each allows five guesses. The guesses of one form differ, because the same guess counts once. */
 async function guess(count: number, of: 'code' | 'recovery', secret: string): Promise<readonly Answer[]> {
   const answers: Answer[] = [];
   for (let left = count; left > 0; left -= 5) {
@@ -64,7 +64,7 @@ test('thirty wrong codes of the app in a day leave the owner the recovery codes,
     'account-changed',
     expect.stringContaining('Somebody entered the password of your account at Acme'),
   ]);
-  // A day later the codes of the app count again.
+  // After a day, codes of the app are accepted again.
   later(86_400);
   const { agent: tomorrow, page: again } = await challenged();
   expect(membersOf(await submit(tomorrow, again, { code: codeOf(secret) }))).toHaveProperty('code');

@@ -46,7 +46,7 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
     await node?.kill();
 
     await other.listen(port, '127.0.0.1');
-    // A session that goes on is asked for the factor: `interaction_required`.
+    // A session that continues would get `interaction_required`, because it needs the factor.
     await until(async () => membersOf(await elsewhere.get(url)).error === 'login_required');
     expect((await refresh(issuer, theirs)).status).toBe(400);
     expect(membersOf(await here.get(url))).toHaveProperty('code');

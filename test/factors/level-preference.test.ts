@@ -37,7 +37,7 @@ const url = (acrValues: string, more: Record<string, string> = {}) =>
     ...more,
   });
 
-/** Goes on from an authorization request; signs in where a page asks for it. */
+/** Continues from an authorization request, and signs in where a page asks for it. */
 async function signInBy(way: 'password' | 'eid', name: string, acrValues: string, agent = new Agent()): Promise<Answer> {
   upstream.subject = name;
   const page = await agent.follow(await agent.get(url(way === 'eid' ? `idp:eid ${acrValues}` : acrValues)));
@@ -60,7 +60,7 @@ const secrets = new Map<string, string>();
 beforeAll(async () => {
   for (const name of ['with', 'with1', 'with2']) secrets.set(name, (await enrol(new Agent(), url('mfa'), name, name)).secret);
 });
-/** Proves the app; once for each person, because a code is good once. */
+/** Submits a code of the app. Works once for each person, because a code is valid once. */
 const prove = (agent: Agent, page: Answer, name: string) => submit(agent, page, { code: codeOf(secrets.get(name) ?? '', 1) });
 const isChallenge = ({ url: at, body }: Answer) =>
   at.includes('/interaction/') && body.includes('name="code"') && copied({ body }).length === 0;

@@ -1,4 +1,7 @@
-/** Threats G4, J1: of any number of uses of one code at once on two nodes one succeeds, and guesses are counted together, whatever the records are kept in. */
+/**
+ * Threats G4, J1: of many concurrent uses of one code on two nodes, one succeeds. The nodes count guesses together, in every store of the
+ * records.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ArtifactStore } from 'tenant-idp';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
@@ -55,7 +58,7 @@ function suite(
 
   test(`one code of an app, ${AT_ONCE} times at once: one sign-in`, async () => {
     const { secret, sent } = await challenged('code', AT_ONCE);
-    // Of the step after the one that set the app up: the clocks of stores are not ours to set.
+    // The code is from the step after the setup, because the tests cannot set the clocks of stores.
     const code = codeOf(secret, 1);
     const answers = await Promise.all(sent.map(({ agent, page }) => submit(agent, page, { code })));
     expect(signedIn(answers)).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** A person's own factors, what a help desk does with them, and what becomes of them with the user, the person and the tenant. */
+/** Factors of a user: their own page, the help desk, and the removal with the user, the person and the tenant. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
@@ -57,7 +57,7 @@ beforeAll(async () => {
   for (const type of ['FactorAdded', 'FactorRemoved'] as const)
     service.idp.directory.events.on(type, async (event) => void heard.push(event));
 });
-/** Of each row in its order: those of two rows of one moment may come either way. */
+/** Returns the events of a user, in the order of each row. Events of two rows at the same moment may come in either order. */
 const eventsOf = async (oid: string, count: number): Promise<readonly unknown[]> => {
   const of = () => heard.filter(({ data }) => data.AggregateId === oid);
   await until(() => of().length >= count);
@@ -104,7 +104,7 @@ describe('the page of a person', () => {
       ['FactorAdded', 'recovery', `user:${oid}`],
       ['FactorAdded', 'totp', `user:${oid}`],
     ]);
-    // The sign-in is from before: the applications go on with it.
+    // The sign-in is older than the factor, and applications continue with the sign-in.
     expect(membersOf(await agent.get(url({ prompt: 'none' })))).toHaveProperty('code');
     passTime(60);
     expect(titleOf(await signIn(new Agent(), url(), me, me))).toBe('Confirm that it is you');
@@ -168,7 +168,7 @@ describe('the page of a person', () => {
     const [secret = ''] = copied(setUp);
     passTime(5);
     const answers = await Promise.all(Array.from({ length: 6 }, () => agent.submit(setUp, { code: codeOf(secret) })));
-    // Whichever the browser shows has the codes, and they are the ones that count.
+    // The browser may show any of the answers, so each answer has the codes that are valid.
     expect(new Set(answers.map((answer) => copied(answer).join())).size).toBe(1);
     expect(copied(answers[0] as Answer)).toHaveLength(10);
     const found = await rows.collection<{ id: string; version: number; userId?: string; kind?: string }>('factors.enrolled').find({});

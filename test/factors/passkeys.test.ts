@@ -1,4 +1,4 @@
-/** Service specification 4.2, mfa and idp; threats G4, G5, J1: passkeys in Chromium, by its virtual authenticator; each page as axe sees it. */
+/** Service specification 4.2, mfa and idp; threats G4, G5, J1: passkeys in Chromium, by its virtual authenticator. axe checks each page. */
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -39,7 +39,7 @@ const seed = {
   ],
 };
 
-/** A browser with an authenticator. */
+/** Browser with an authenticator. */
 interface Device {
   readonly page: Page;
   readonly context: BrowserContext;
@@ -139,7 +139,7 @@ describeInBrowser('passkeys in Chromium', () => {
     const { json } = await postForm(`${service.issuer}/connect/token`, { ...fields, code_verifier: pkce.verifier }, credentialsOf('app'));
     return decodeJwt(json.id_token);
   };
-  /** Sets a passkey up at a sign-in. */
+  /** Sets up a passkey at a sign-in. */
   const enrolPasskey = async ({ page }: Device, userName: string, password: string) => {
     await withPassword(page, userName, password, url({ acr_values: 'mfa' }));
     await page.getByRole('button', { name: /^Passkey/ }).click();
@@ -195,7 +195,7 @@ describeInBrowser('passkeys in Chromium', () => {
       await tokensIn(page);
       await forget(device);
       await page.goto(url());
-      // The virtual authenticator answers the autofill by itself.
+      // The virtual authenticator answers the autofill without a click.
       expect(await tokensIn(page)).toMatchObject({ amr: ['pop', 'mfa'], idp: 'local' });
       await page.goto(url({ acr_values: 'idp:passkey', prompt: 'none' }));
       expect(await tokensIn(page)).toMatchObject({ amr: ['pop', 'mfa'] });
@@ -239,13 +239,13 @@ describeInBrowser('passkeys in Chromium', () => {
       const unknown = { ...known, credentialId: Buffer.from('never seen before').toString('base64') };
       await cdp.send('WebAuthn.addCredential', { authenticatorId: authenticator, credential: unknown });
       expect(await attempt()).toBe(disabled);
-      // The counter goes back: there may be a copy.
+      // The counter decreases, so there may be a copy of the passkey.
       await cdp.send('WebAuthn.clearCredentials', { authenticatorId: authenticator });
       await cdp.send('WebAuthn.addCredential', { authenticatorId: authenticator, credential: { ...known, signCount: 0 } });
       expect(await attempt()).toBe(disabled);
       const wentBack = await until(() => heard.find(({ type }) => type === 'PasskeyCounterWentBack'));
       expect(wentBack?.data).toMatchObject({ AggregateId: dora });
-      // A page that asks for no verification gets a signature of somebody unverified; one of somebody verified signs in.
+      // A page that requires no verification gets a signature of an unverified user. A signature of a verified user signs in.
       await cdp.send('WebAuthn.clearCredentials', { authenticatorId: authenticator });
       await cdp.send('WebAuthn.addCredential', { authenticatorId: authenticator, credential: { ...known, signCount: 1_000 } });
       await page.addInitScript(`
@@ -285,16 +285,16 @@ describeInBrowser('passkeys in Chromium', () => {
         });
         return { status: response.status(), text: await response.text() };
       };
-      // Another sign-in of the same browser.
+      // Another sign-in in the same browser.
       const other = await context.newPage();
       await other.goto(url({ acr_values: 'idp:passkey' }));
       const token = await other.locator('input[name=csrf]').inputValue();
       const otherForm = new URLSearchParams(answer);
       otherForm.set('csrf', token);
       expect(await post(`${other.url()}/passkey`, String(otherForm))).toMatchObject({ status: 400 });
-      // Each differs from the others, because a form that is sent twice is evaluated once.
+      // Each form differs from the others, because a form that is sent twice is evaluated once.
       const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => post(action, `${answer}&more=${index}`)));
-      // Alice has two organisations: who proved the passkey chooses.
+      // Alice has two organisations, so the browser that proved the passkey gets the choice.
       expect(answers.filter(({ text }) => text.includes('Choose an organisation'))).toHaveLength(1);
       expect(answers.filter(({ status }) => status === 400)).toHaveLength(9);
     });
@@ -343,7 +343,7 @@ describeInBrowser('passkeys in Chromium', () => {
           }
           expect(await tokensIn(page)).toMatchObject({ amr: ['pop', 'mfa'], tid: globex?.id });
         }
-        // PG-MAILPENDING: a sign-out everywhere on the way to the choice counts.
+        // PG-MAILPENDING: a sign-out everywhere also ends a sign-in that waits for the choice.
         await forget(device);
         await page.goto(url({ acr_values: 'idp:passkey' }));
         await page.getByRole('button', { name: 'Sign in with a passkey' }).click();

@@ -1,4 +1,4 @@
-/** Issue 14: single sign-on with requirements on costs no round trip to a store more than without. */
+/** Issue 14: single sign-on with requirements on costs no more round trips to a store than without. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, signIn } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   expect(membersOf(await signIn(withPassword, url(), 'bob@globex.test', 'bob'))).toHaveProperty('code');
 });
 
-/** What a silent authorization asks the stores, once everything that may be cached is. */
+/** Returns the calls of a silent authorization to the stores, after everything that can be cached is cached. */
 async function askedOf(agent: Agent, parameters: Record<string, string> = {}): Promise<readonly string[]> {
   const respond = () => agent.get(url({ prompt: 'none', ...parameters }));
   await respond();
@@ -34,13 +34,13 @@ async function askedOf(agent: Agent, parameters: Record<string, string> = {}): P
     expect(membersOf(answer)).toHaveProperty('code');
     rounds.push([...asked].sort());
   }
-  // Work in the background asks as well, now and then.
+  // Background jobs sometimes call the stores too.
   return rounds.reduce((least, round) => (round.length < least.length ? round : least));
 }
 
 test('a tenant that requires a second factor, and a request that asks for one, cost what a password alone costs', async () => {
   const byPassword = await askedOf(withPassword);
-  // Not nothing, or nothing is counted.
+  // An empty list would mean that nothing is counted.
   expect(byPassword).toContain('artifacts.commit');
   expect(await askedOf(withFactor)).toEqual(byPassword);
   expect(await askedOf(withFactor, { acr_values: 'mfa' })).toEqual(byPassword);

@@ -1,4 +1,4 @@
-/** Service specification 4.2, mfa: a code of an authenticator app, and recovery codes, beside the password. */
+/** Service specification 4.2, mfa: a code of an authenticator app, and recovery codes, in addition to the password. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, postForm, signIn, titleOf } from '../support/client/agent.js';
@@ -10,7 +10,7 @@ import { useIdp } from '../support/service/use-idp.js';
 import { codeOf, copied, enrol, enrolOn, namedPeople, postTo, problemOf, submit } from '../support/sign-in/factors.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 
-/** Somebody of their own for each test: nobody's factors are another test's. */
+/** Names of users: one user for each test, so that no test meets the factors of another test. */
 const names = Array.from({ length: 30 }, (_, index) => `person${index}`);
 const [acme, ...otherTenants] = testSeed.tenants;
 const service = useIdp({
@@ -44,7 +44,7 @@ const redeemed = async (response: Answer) => {
   const fields = { grant_type: 'authorization_code', code: membersOf(response).code ?? '', redirect_uri: redirectUri };
   return (await postForm(`${service.issuer}/connect/token`, { ...fields, code_verifier: pkce.verifier }, credentialsOf('web'))).json;
 };
-/** Somebody with an app, whose last code is of a step that is over. */
+/** Enrols an app. The step of its last code has ended. */
 const withApp = async (agent = new Agent()) => {
   const made = await enrol(agent, mfa(), me, me);
   passTime(60);
@@ -65,7 +65,7 @@ describe('4.2: `mfa` requires multi-factor', () => {
     expect(problemOf(empty)).toBe('Enter the 6-digit code.');
     const shown = await submit(agent, empty, { code: ` ${codeOf(secret).slice(0, 3)} ${codeOf(secret).slice(3)} ` });
     expect([titleOf(shown), new Set(copied(shown)).size]).toEqual(['Save your recovery codes', 10]);
-    // A reload shows the same.
+    // A reload shows the same codes.
     expect(copied(await agent.get(shown.url))).toEqual(copied(shown));
     const tokens = await redeemed(await submit(agent, shown, {}));
     expect(decodeJwt(tokens.id_token)).toMatchObject({ amr: ['pwd', 'mfa'], idp: 'local', acr: 'mfa' });
@@ -155,7 +155,7 @@ describe('G4: codes', () => {
     const { secret } = await withApp();
     const agents = Array.from({ length: 20 }, () => new Agent());
     const pages = await Promise.all(agents.map((agent) => signMeIn(agent, mfa())));
-    // Ten of them are within the limit of the account.
+    // Ten of the attempts are within the limit of the account.
     const answers = await Promise.all(agents.map((agent, index) => submit(agent, pages[index] as Answer, { code: codeOf(secret) })));
     expect(answers.filter(({ location }) => location?.includes('code='))).toHaveLength(1);
   });

@@ -34,7 +34,7 @@ const rowOf = async (name: string, kind = 'totp'): Promise<Stored> => {
   return found;
 };
 
-/** Damages of one member. A member that may be absent is no damage without itself. */
+/** Damage of one member. A row without an optional member is not damaged. */
 const damages: Readonly<Record<string, unknown>> = { missing: undefined, null: null, number: 42, list: ['x'], record: { x: 1 } };
 const optional = ['lastUsedAt', 'addedIn', 'name', 'outbox'];
 const without = (row: Stored, member: string): Stored =>
@@ -53,7 +53,7 @@ describe('a factor that cannot be read', () => {
     whole = await rowOf('vic');
   });
 
-  /** The help desk of the user's tenant. */
+  /** Calls the admin API as the help desk of the user's tenant. */
   async function desk(method: string, path = ''): Promise<Response> {
     const token = await adminToken(service.issuer, 'desk', 'idp.factors:read idp.factors:write');
     const headers = { authorization: `Bearer ${token}` };
@@ -91,7 +91,7 @@ describe('a factor that cannot be read', () => {
     const kinds = Object.keys(forms);
     expect(kinds).toEqual(factors.row.properties.kind.anyOf.map((literal) => literal.const));
     await stored().remove(recovery.id);
-    /** What a sign-in by the password alone comes to, and whether health() names the row. */
+    /** Returns the outcome of a sign-in by the password alone, and whether health() names the row. */
     const outcome = async (row: Stored) => {
       await stored().put(row);
       const page = await signIn(new Agent(), url(), 'vic', 'vic');
@@ -117,7 +117,7 @@ describe('a factor that cannot be read', () => {
       for (const [change, changed] of Object.entries(changes))
         expect([kind, change, await outcome(changed)]).toEqual([kind, change, refused]);
       const [other] = await service.idp.directory.accounts.candidates('other');
-      // R5-TID: found by the user or by the person, each with every other member of who it is.
+      // R5-TID: rows that the service finds by the user or by the person, each with another wrong member.
       const misfits: Record<string, object> = {
         'user unknown': { userId: randomUUID() },
         'person unknown': { personId: randomUUID() },
@@ -126,7 +126,7 @@ describe('a factor that cannot be read', () => {
         'tenant of nobody': { tid: randomUUID() },
         'tenant of others': { tid: (await service.idp.directory.tenants.find()).find(({ id }) => id !== whole.tid)?.id },
       };
-      // R5-SECRET: no key opens it.
+      // R5-SECRET: no key decrypts the secret.
       if (kind === 'totp')
         for (const secret of ['', 'garbage', (whole.totp as { secret: string }).secret.replace(/.{8}$/, 'AAAAAAAA')])
           misfits[`secret ${secret.slice(0, 8)}`] = { totp: { secret, lastStep: 1 } };
@@ -136,7 +136,7 @@ describe('a factor that cannot be read', () => {
         expect([misfit, await removal(changed.id), (await stored().get(changed.id))?.userId]).toEqual([misfit, 204, undefined]);
       }
     }
-    // It may be the passkey of that person, so the help desk of this user's tenant leaves it to the operator.
+    // The factor may be the passkey of that person, so the help desk of this user's tenant leaves it to the operator.
     const [elsewhere] = await service.idp.directory.accounts.candidates('bob@globex.test');
     const ofOther = { ...without(whole, 'totp'), ...forms.passkey, tid: elsewhere?.tenant.id, personId: elsewhere?.person.id };
     const row = without(ofOther as Stored, 'first');
