@@ -16,7 +16,7 @@ describeInBrowser('the demo in Chromium', () => {
   let demo: RunningDemo;
   let idp: string;
   let rp: string;
-  /** Browser contexts with JavaScript and without. Both are cleared between tests. */
+  /** Browser contexts with JavaScript and without. The cookies of both are cleared between tests. */
   let scripting: BrowserContext;
   let scriptless: BrowserContext;
   beforeAll(async () => {
