@@ -1,11 +1,11 @@
-/** Runs plans of the OpenID Foundation's conformance suite against this service: README.md beside this file. */
+/** Runs plans of the OpenID Foundation's conformance suite against this service, as README.md of this folder describes. */
 import { createServer, type Server } from 'node:http';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { allPlans, configFor, PEOPLE, type Plan, type Sides, seedOf, userNameOf } from './plans.js';
 
 const { SUITE_URL: suite = 'https://localhost.emobix.co.uk:8443', SUITE_TOKEN: token, ISSUER: issuer, PORT = '3000' } = process.env;
 const POLL_MS = 2000;
-/** Longest that a module may take, in milliseconds. */
+/** Maximum duration of a module, in milliseconds. */
 const MODULE_MS = 300_000;
 
 interface Module {
@@ -32,7 +32,7 @@ async function call<Result>(
   return (await response.json()) as Result;
 }
 
-/** Answers the requests that wait for people, in their place. */
+/** Answers the CIBA requests that wait for people, in place of these people. */
 async function answerWaiting({ directory, ciba }: IdentityProvider, action: string): Promise<void> {
   for (let index = 1; index < PEOPLE; index += 1) {
     const [account] = await directory.accounts.candidates(userNameOf(index));

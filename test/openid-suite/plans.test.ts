@@ -1,4 +1,4 @@
-/** The data of `test/openid-suite` fit this service, as far as that can be seen without the suite. */
+/** Checks without the suite that the data of `test/openid-suite` fit this service. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce } from '../support/client/agent.js';
@@ -8,7 +8,7 @@ import { allPlans, configFor, fapiPlans, PEOPLE, seedOf, userNameOf } from './pl
 const sides = { issuer: 'https://idp.test', suite: 'https://suite.test' };
 const plans = await allPlans(sides);
 
-/** The order of the words of a response type means nothing. */
+/** Sorts the words of a response type, because their order means nothing. */
 const sorted = (type: string): string => type.split(' ').sort().join(' ');
 
 interface Client {

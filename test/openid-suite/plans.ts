@@ -4,7 +4,7 @@ import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { IdentityProviderOptions } from 'tenant-idp';
 import { makeCertificate } from '../support/saml/keys/certificates.js';
 
-/** Where both sides are. */
+/** URLs of both sides. */
 export interface Sides {
   /** The issuer, as the suite reaches it. */
   readonly issuer: string;
@@ -13,17 +13,17 @@ export interface Sides {
 }
 
 export interface Plan {
-  /** For the command line, and the alias of the plan: `redirect_uris` have it. */
+  /** Name on the command line, and the alias of the plan in `redirect_uris`. */
   readonly id: string;
   readonly planName: string;
   readonly variant: Readonly<Record<string, string>>;
-  /** Options of the service, besides issuer and seed. */
+  /** Options of the service, in addition to issuer and seed. */
   readonly options: Partial<IdentityProviderOptions>;
-  /** What the suite's form asks for. */
+  /** Fields of the suite's form. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Clients of the seed. */
   readonly clients: readonly SuiteClient[];
-  /** Whether each module asks for a person of its own, because the service limits how often a person is asked. */
+  /** Whether each module has its own person, because the service limits how often a person is asked. */
   readonly isPersonPerModule?: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface SuiteClient {
   readonly allowedScopes: readonly string[];
 }
 
-/** People of the suite: one for browsers, and one for each module that asks for people elsewhere. */
+/** Number of people of the suite: one for browsers, and the others for modules of CIBA. */
 export const PEOPLE = 60;
 export const userNameOf = (index: number): string => `person${index}@suite.test`;
 
@@ -48,11 +48,11 @@ const people = Array.from({ length: PEOPLE }, (_, index) => ({
   user: { userName: userNameOf(index), devPassword: 'person' },
 }));
 
-/** @returns the seed of a plan. */
+/** Returns the seed of a plan. */
 export const seedOf = ({ clients }: Pick<Plan, 'clients'>): NonNullable<IdentityProviderOptions['seed']> =>
   ({ tenants: [{ name: 'Suite', persons: people }], clients }) as never;
 
-/** What the suite's browser does on the pages of a sign-in. */
+/** Returns the steps of the suite's browser on the pages of a sign-in. */
 const browserAt = (issuer: string) => [
   {
     match: `${issuer}/connect/authorize*`,
@@ -88,7 +88,7 @@ const urlsOf = ({ suite }: Sides, id: string) => ({
 
 type ResponseType = 'code' | 'id_token' | 'id_token token' | 'code id_token' | 'code token' | 'code id_token token';
 
-/** Plans of OpenID Connect, whose clients have secrets. */
+/** Returns a plan of OpenID Connect, whose clients have secrets. */
 function connectPlan(
   sides: Sides,
   id: string,
@@ -150,7 +150,7 @@ const connectPlans = (sides: Sides): readonly Plan[] => [
   connectPlan(sides, 'session', 'oidcc-session-management-certification-test-plan', ['code'], logout),
 ];
 
-/** A client that signs, with the two halves of its key. */
+/** Makes a client that signs, with the two halves of its key pair. */
 async function signingClient(id: string, alg: 'PS256' | 'ES256') {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
   const named = { alg, use: 'sig', kid: id };
@@ -161,7 +161,7 @@ async function signingClient(id: string, alg: 'PS256' | 'ES256') {
   return { id, forSuite: { client_id: id, scope: 'openid profile', jwks: { keys: [own] } }, jwks: { keys: [shown] } };
 }
 
-/** A self-signed certificate of a client: for the form of the suite, and as the client registers it. */
+/** Makes a self-signed certificate of a client, for the form of the suite and for the client's registration. */
 async function clientCertificate() {
   const { pem, der, privateKey } = await makeCertificate('P-256');
   const shown: JWK = { ...(new X509Certificate(pem).publicKey.export({ format: 'jwk' }) as JWK), kid: 'tls', x5c: [der] };
@@ -190,7 +190,7 @@ interface FapiSettings {
   readonly isPersonPerModule?: boolean;
 }
 
-/** Plans of FAPI, whose clients sign. */
+/** Returns a plan of FAPI, whose clients sign. */
 async function fapiPlan(
   sides: Sides,
   { id, planName, variant, alg, options, metadata, config = {}, ...more }: FapiSettings,
@@ -301,7 +301,7 @@ export function fapiPlans(sides: Sides): Promise<readonly Plan[]> {
 
 export const allPlans = async (sides: Sides): Promise<readonly Plan[]> => [...connectPlans(sides), ...(await fapiPlans(sides))];
 
-/** The configuration of a plan for one of its modules. @param index of the module */
+/** Returns the configuration of a plan for one of its modules. @param index of the module */
 export function configFor({ config, isPersonPerModule }: Plan, index: number): Readonly<Record<string, unknown>> {
   if (!isPersonPerModule) return config;
   const hint = { hint_type: 'login_hint', hint_value: userNameOf(1 + (index % (PEOPLE - 1))) };
