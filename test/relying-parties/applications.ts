@@ -6,7 +6,7 @@ export const page = pageAt('docs/connect-an-application.md');
 
 export interface Application {
   readonly name: string;
-  /** The heading that the row links to; undefined where there is none. */
+  /** Heading that the row links to; undefined if the row has no link. */
   readonly section: string | undefined;
   readonly isTried: boolean;
   /** Versions that signed in, by the name of the package. */
@@ -19,13 +19,13 @@ export interface Application {
   readonly signOut: readonly string[];
 }
 
-/** Without a setting, and never. */
+/** Cells that mean: no setting exists, or the application never sends the parameter. */
 const ABSENT = ['–', 'no', ''];
 
-/** Whether an application that is set up as its section says sends what the cell is about. */
+/** Whether an application that is set up as its section says sends the parameter of the cell. */
 export const isSent = (cell: string): boolean => !ABSENT.includes(cell);
 
-/** Settings in the cell, as they stand in the section's block. */
+/** Returns the settings in the cell, as written in the section's block. */
 export const settingsIn = (cell: string): readonly string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, setting = '']) => setting);
 
 const versionsIn = (cell: string): ReadonlyMap<string, string> =>
@@ -36,7 +36,7 @@ const versionsIn = (cell: string): ReadonlyMap<string, string> =>
     }),
   );
 
-/** The rows of the table; `table` of the page takes off marks of code. */
+/** Returns the rows of the table, with the marks of code that `table` of the page would remove. */
 function applicationsOf(): readonly Application[] {
   const lines = page.section('Applications').split('\n');
   const rows = lines.filter((line) => line.startsWith('| ')).slice(1);
@@ -71,17 +71,17 @@ export function applicationNamed(name: string): Application & { readonly section
   return { ...found, section: found.section };
 }
 
-/** The blocks of code in a section, in their order. */
+/** Returns the blocks of code in a section, in their order. */
 export const blocksOf = (section: string) => page.codeBlocks.filter((block) => block.section === section);
 
 const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, object>;
 const own = new Set([...Object.keys({ ...dependencies, ...devDependencies }), 'tenant-idp']);
 
-/** Whether a block of TypeScript needs packages that the repository does not have: those are installed when RELYING_PARTIES is `yes`. */
+/** Whether a block of TypeScript needs packages that the repository does not have. Tests install these if RELYING_PARTIES is `yes`. */
 export const needsPackages = (code: string): boolean =>
   [...code.matchAll(/ from '((?:@[^/']+\/)?[^/'.:]+)(?:\/[^']*)?'/g)].some(([, name = '']) => !own.has(name));
 
-/** Members of the client's record that the row asks for. */
+/** Returns the members of the client's record that the row requires. */
 export const clientSettings = ({ email, idTokenClaims }: Application) => ({
   ...(email === "`'first'`" ? { email: 'first' as const } : {}),
   ...(idTokenClaims === "`'scopes'`" ? { idTokenClaims: 'scopes' as const } : {}),

@@ -38,7 +38,7 @@ async function serveApplication(port: number, program: () => string) {
   return server;
 }
 
-/** Calls an export of the block; undefined where it leaves the page. */
+/** Calls an export of the block, and returns its result. May reject if the call leaves the page. */
 const call = (tab: Page, name: string): Promise<unknown> =>
   tab.evaluate(async (member) => {
     const scope = globalThis as unknown as { application?: Record<string, () => Promise<unknown>> };
@@ -66,7 +66,7 @@ async function tryInBrowser(name: string): Promise<void> {
     const asked: URL[] = [];
     tab.on('request', (request) => asked.push(new URL(request.url())));
     await tab.goto(origin);
-    await call(tab, 'signIn').catch(() => undefined); // the page is left meanwhile
+    await call(tab, 'signIn').catch(() => undefined); // the call leaves the page
     await tab.fill('[name=identifier]', 'alice@acme.test');
     await tab.click('[type=submit]');
     await tab.fill('[name=password]', 'alice');

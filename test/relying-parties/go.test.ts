@@ -17,7 +17,7 @@ const shown = ({ body }: { body: string }) => {
 
 const versionOf = (name: string): string => `v${applicationNamed(name).triedWith.get(name)}`;
 
-/** Runs the tool on one core, because it takes all otherwise. */
+/** Runs the tool on one core, because the tool takes all cores otherwise. */
 const go = ({ folder }: Place, args: string, env: Readonly<Record<string, string>> = {}) =>
   void execFileSync('nice', ['go', ...args.split(' ')], { cwd: folder, stdio: 'pipe', env: { ...process.env, GOMAXPROCS: '1', ...env } });
 
@@ -31,7 +31,7 @@ const startGo =
     go(place, `get ${module}`);
     go(place, 'mod tidy');
     go(place, 'build -o application .');
-    // Two keys of AES in one.
+    // The application uses the secret as a key of AES, which has 32 bytes.
     return startProgram([join(folder, 'application')], { ...env, COOKIE_SECRET: env.COOKIE_SECRET?.slice(0, 32) ?? '' }, origin);
   };
 

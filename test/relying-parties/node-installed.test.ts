@@ -37,7 +37,7 @@ byHand('MSAL Node', npm, async () => {
     claims: twoAddresses,
   };
   await trySignIn('MSAL Node', way);
-  // Its first example sends neither PKCE nor a nonce.
+  // The first example of MSAL Node sends neither PKCE nor a nonce.
   const change = (block: string) => block.replace(/, codeChallenge: .*'S256'/, '').replace(', codeVerifier: verifier', '');
   await trySignIn('MSAL Node', { ...way, change, sends: neither });
 });
@@ -49,7 +49,7 @@ byHand('simple-oauth2', npm, async () => {
     claims: twoAddresses,
   };
   await trySignIn('simple-oauth2', way);
-  // Its first example sends neither PKCE nor a nonce.
+  // The first example of simple-oauth2 sends neither PKCE nor a nonce.
   const change = (block: string) => block.replace(', ...pkce }', ' }').replace(', code_verifier } as never', ' }');
   await trySignIn('simple-oauth2', { ...way, change, sends: neither });
 });
@@ -92,6 +92,6 @@ byHand('next-auth 4', npm, async () => {
     shown: ({ body }) => (JSON.parse(body) as { user?: object }).user,
   };
   await trySignIn('next-auth 4', way);
-  // Its first example sends neither PKCE nor a nonce.
+  // The first example of next-auth sends neither PKCE nor a nonce.
   await trySignIn('next-auth 4', { ...way, change: (block) => block.replace(/^ *checks: .*\n/m, ''), sends: neither });
 });

@@ -12,7 +12,7 @@ const run = ({ folder }: Place, [program = '', ...args]: readonly string[]) =>
 
 const both = ['alice@acme.test', 'alice@home.test'];
 
-/** The program of the block, whose HTTP client has a list of authorities of its own. */
+/** Starts the program of the block, whose HTTP client has its own list of certificate authorities. */
 function startSinatra({ folder, blocks, env, port, origin }: Place): Promise<ChildProcess> {
   const trust = 'OpenIDConnect.http_config { |client| client.ssl_config.add_trust_ca(ENV.fetch("SSL_CERT_FILE")) }';
   writeFileSync(join(folder, 'application.rb'), `require 'openid_connect'\n${trust}\n${blocks[0]}`);
@@ -22,7 +22,7 @@ function startSinatra({ folder, blocks, env, port, origin }: Place): Promise<Chi
 
 const modules = '/usr/lib/apache2/modules';
 
-/** The block in a server of its own. `/secure/` answers the claims as headers. */
+/** Starts Apache with the block. `/secure/` answers the claims as headers. */
 function startApache({ folder, blocks, env, port, origin }: Place): Promise<ChildProcess> {
   mkdirSync(join(folder, 'site/secure'), { recursive: true });
   for (const file of ['index.html', 'secure/index.html']) writeFileSync(join(folder, 'site', file), 'here');
@@ -56,7 +56,7 @@ function startApache({ folder, blocks, env, port, origin }: Place): Promise<Chil
 const dependency = (group: string, artifact: string, version?: string) =>
   `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId>${version ? `<version>${version}</version>` : ''}</dependency>`;
 
-/** Writes the class of a block and its Maven project, and runs goals of Maven. @param elements what the project has of its own */
+/** Writes the class of a block and its Maven project, and runs goals of Maven. @param elements further elements of the project */
 function buildJava(place: Place, block: string, elements: string, goals: readonly string[]): void {
   const { folder } = place;
   const source = join(folder, 'src/main/java/com/example');
@@ -78,7 +78,7 @@ function startJava(place: Place, args: readonly string[]): Promise<ChildProcess>
   return startProgram([...java, ...args], env, origin);
 }
 
-/** A jar with the two blocks of the section, whose `/user` answers the claims. */
+/** Builds and starts a jar with the two blocks of the section. `/user` answers the claims. */
 function startSpring(place: Place): Promise<ChildProcess> {
   const { folder, blocks, port } = place;
   const boot = 'org.springframework.boot';
@@ -94,7 +94,7 @@ function startSpring(place: Place): Promise<ChildProcess> {
   return startJava(place, ['-jar', join(folder, 'target/application-1.jar'), `--server.port=${port}`]);
 }
 
-/** The class of the block, with its libraries beside it. */
+/** Builds and starts the class of the block, with its libraries. */
 function startPac4j(place: Place): Promise<ChildProcess> {
   const { folder, blocks } = place;
   const { triedWith } = applicationNamed('pac4j');

@@ -1,4 +1,4 @@
-/** docs/connect-an-application.md: its table, its sections and the tests of its applications are of one another. */
+/** docs/connect-an-application.md: its table, its sections and the tests of its applications belong together. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { applications, blocksOf, page, settingsIn } from './applications.js';

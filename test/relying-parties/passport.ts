@@ -1,4 +1,4 @@
-/** What stands around the strategy of the page: Express, a session, and two routes. The callback answers the profile. */
+/** Program around the strategy of the page: Express, a session, and two routes. The callback answers the profile. */
 import express from 'express';
 import passport from 'passport';
 

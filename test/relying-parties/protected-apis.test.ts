@@ -1,4 +1,4 @@
-/** APIs that check tokens of the service: the programs of docs/protect-an-api.md as they stand there, each a process of its own. */
+/** APIs that check tokens of the service: the programs of docs/protect-an-api.md, unchanged, each in its own process. */
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -64,7 +64,7 @@ const goodClaims = (): JWTPayload => ({
   exp: epochSeconds() + 600,
 });
 
-/** A JWT by a key of the service, or by another key under its name. */
+/** Returns a JWT, signed by a key of the service or by another key. */
 async function signed(
   claims: Readonly<Record<string, unknown>> = {},
   header: object = {},
@@ -86,7 +86,7 @@ async function revoked(kind: Kind): Promise<string> {
   return token;
 }
 
-/** A token for a key of the client. @see RFC 9449 §5 */
+/** Returns a token that is bound to a key of the client. @see RFC 9449 §5 */
 async function boundToken(kind: Kind): Promise<string> {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
   const url = `${service.issuer}/connect/token`;
@@ -137,7 +137,7 @@ const calls: readonly (readonly [name: string, token: () => string | Promise<str
 const started: ChildProcess[] = [];
 let folder: string;
 beforeAll(() => {
-  // Where packages of the repository are found.
+  // Programs in this folder find the packages of the repository.
   mkdirSync('dist', { recursive: true });
   folder = mkdtempSync('dist/api-');
 });
@@ -156,7 +156,7 @@ function codeOf(section: string): string {
   return block.code;
 }
 
-/** Starts a program, and returns what calls it with a value of `Authorization`. */
+/** Starts a program. Returns a function that calls the program with a value of `Authorization`. */
 async function startApi(command: readonly string[], secret = 'orders-secret') {
   const port = String(await freePort());
   const url = `http://127.0.0.1:${port}/`;

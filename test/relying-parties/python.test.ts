@@ -13,7 +13,7 @@ import { type Place, signOutAfterQuestion, trySignIn, type Way } from './sign-in
 const probe = ['python3', '-c', 'import venv, ensurepip'];
 const alice = { email: 'alice@acme.test' };
 
-/** The programs of a virtual environment with the packages of all rows, made for the first of them. */
+/** Programs of a virtual environment with the packages of all rows. The first test makes this environment. */
 let programs: string | undefined;
 afterAll(() => {
   if (programs) rmSync(dirname(programs), { recursive: true });
@@ -39,7 +39,7 @@ const run = ({ folder, env }: Place, command: string) =>
 const start = ({ folder, env, origin }: Place, command: string): Promise<ChildProcess> =>
   startProgram(['sh', '-c', `cd '${folder}' && exec ${command}`], { ...env, PYTHONDONTWRITEBYTECODE: 'yes' }, origin);
 
-/** `/` answers what the block keeps of the person. */
+/** Starts the block. `/` answers the person's data that the block keeps. */
 async function startFlask(place: Place): Promise<ChildProcess> {
   const home = "from flask import jsonify, session\nfrom application import app\napp.route('/')(lambda: jsonify(session.get('user')))\n";
   writeFileSync(join(place.folder, 'application.py'), place.blocks[0] ?? '');
@@ -51,7 +51,7 @@ async function startFlask(place: Place): Promise<ChildProcess> {
   );
 }
 
-/** A new project with the block at the end of its settings, and the line of the section in its URLs. `/` answers the user. */
+/** Starts a new project with the block at the end of its settings, and the line of the section in its URLs. `/` answers the user. */
 async function startDjango(name: string, place: Place, module?: string): Promise<ChildProcess> {
   const [settings = '', other = ''] = place.blocks;
   const [, urls = ''] = /In `urls\.py`: `(.*)`\./.exec(page.section(name)) ?? [];

@@ -15,7 +15,7 @@ import { startIdp, type TestIdp } from '../support/service/idp.js';
 import { until } from '../support/time/until.js';
 import { applicationNamed, blocksOf, clientSettings, isSent, page } from './applications.js';
 
-/** Where an application runs, and what it is told. */
+/** Place at which an application runs, and its settings. */
 export interface Place {
   readonly issuer: string;
   readonly origin: string;
@@ -39,33 +39,33 @@ export interface Way {
   readonly start: (place: Place) => Promise<ChildProcess>;
   /** Makes an application that stores people forget them. */
   readonly forget?: (place: Place) => void;
-  /** The blocks of the section, changed: what the library's own documentation has in their place. */
+  /** Changes a block of the section, for example to the code of the library's own documentation. */
   readonly change?: (block: string) => string;
-  /** Whether the changed blocks send these. Default: as the row says */
+  /** Whether the changed blocks send PKCE and a nonce. Default: as the row says */
   readonly sends?: { readonly pkce: boolean; readonly nonce: boolean };
   /** Asks the application to sign in. Default: GET /login */
   readonly open?: (agent: Agent, origin: string) => Promise<Answer>;
-  /** What the application says about the person. Default: the JSON that its last page is. */
+  /** Returns the person's data on the application's last page. Default: the JSON of this page. */
   readonly shown?: (answer: Answer) => unknown;
-  /** Members that `shown` has. */
+  /** Members that the result of `shown` has. */
   readonly claims?: object;
   /** For `RP-initiated`: asks the application to sign out, and the path where the browser ends. */
   readonly signOut?: { readonly ask: (agent: Agent, origin: string) => Promise<Answer>; readonly end: string };
-  /** For `back channel`: the path that takes logout tokens, and a page that the application shows to people who are signed in alone. */
+  /** For `back channel`: the path that takes logout tokens, and a page that the application shows only to signed-in people. */
   readonly backChannel?: { readonly path: string; readonly page: string };
 }
 
-/** Alice has two addresses, so that an application that takes a list for one string is found here. */
+/** Tenants in which Alice has two addresses, so that these tests find an application that takes a list for one string. */
 export const tenants = journeySeed.tenants.map(({ persons, ...tenant }) => ({
   ...tenant,
   persons: persons.map((person) => ({ ...person, secondEmail: 'alice@home.test' })),
 }));
 
 const SECRET = 'a secret of the client alone, long enough';
-/** 32 bytes in base64url, and in hexadecimal. */
+/** 32 bytes in base64url, also for sections that name hexadecimal. */
 const KEY = 'QmFzZTY0dXJsIG9mIHRoaXJ0eS10d28gYnl0ZXMgISE';
 
-/** The page's addresses as they are here. */
+/** Returns code of the page with the addresses of this test. */
 export const placed = (code: string, issuer: string, origin: string): string =>
   code
     .replaceAll('https://login.example.com', issuer)
@@ -86,7 +86,7 @@ async function follow(agent: Agent, answer: Answer, visited: URL[] = []): Promis
   return current;
 }
 
-/** A sign-in at the service: the last answer of the application, and the addresses on the way. */
+/** Signs in at the service. Returns the last answer of the application, and the addresses on the way. */
 export async function signIn(agent: Agent, start: Answer) {
   const visited = [new URL(start.url)];
   const identifier = await follow(agent, start, visited);
@@ -105,7 +105,7 @@ export async function signOutAfterQuestion(agent: Agent, url: string): Promise<A
 
 const openLogin = (agent: Agent, origin: string) => agent.get(`${origin}/login`);
 
-/** The client as the section says, without what its row asks for. */
+/** Returns the client as the section says, without the settings that its row requires. */
 const recordOf = ({ callback, metadata, signOut, backChannel }: Way, origin: string) => ({
   id: 'web',
   name: 'Web',
@@ -119,7 +119,10 @@ const recordOf = ({ callback, metadata, signOut, backChannel }: Way, origin: str
   },
 });
 
-/** Signs out at the service, where the application answers the back channel, and at the application, where it ends the session at the service too. */
+/**
+ * Signs out at the service if the application supports the back channel. Signs out at the application if this also ends the session at
+ * the service.
+ */
 async function trySignOut(
   { open = openLogin, signOut, backChannel }: Way,
   agent: Agent,
@@ -136,7 +139,7 @@ async function trySignOut(
   expect(again.body).toContain('name="identifier"');
 }
 
-/** @throws Error where something of the row or of the section is not so */
+/** Signs in and out as the row and the section say. @throws Error if the row or the section is not true */
 export async function trySignIn(name: string, way: Way): Promise<void> {
   const application = applicationNamed(name);
   const { start, change = (block: string) => block, shown = jsonOf } = way;
@@ -180,7 +183,7 @@ export async function trySignIn(name: string, way: Way): Promise<void> {
     await trySignOut(way, agent, { issuer, origin });
     expect([...(way.signOut ? ['RP-initiated'] : []), ...(way.backChannel ? ['back channel'] : [])]).toEqual(application.signOut);
 
-    // What the row asks for is needed.
+    // Without a setting that the row requires, the application does not show the claims.
     for (const setting of (['email', 'idTokenClaims'] as const).filter((one) => settings[one])) {
       await idp.directory.clients.update('web', { [setting]: setting === 'email' ? 'all' : 'minimal' });
       way.forget?.(place);
@@ -211,7 +214,7 @@ function isJson(text: string): boolean {
 
 const jsonOf = ({ body }: Answer): unknown => (isJson(body) ? JSON.parse(body) : body.slice(0, 2000));
 
-/** The person signs out at the service itself. */
+/** Signs the person out at the service itself. */
 async function signOutOverBackChannel(agent: Agent, issuer: string, address: string): Promise<void> {
   expect((await agent.get(address)).status).toBe(200);
   const question = await follow(agent, await agent.get(`${issuer}/connect/endsession`));
@@ -222,7 +225,7 @@ async function signOutOverBackChannel(agent: Agent, issuer: string, address: str
   );
 }
 
-/** Installs packages that the repository does not have, in the versions of the row. @param more packages beside them, in their newest version */
+/** Installs packages that the repository does not have, in the versions of the row. @param more packages, in their newest version */
 export function installPackages(folder: string, name: string, more: readonly string[] = []): void {
   const packages = [...applicationNamed(name).triedWith].map(([one, version]) => `${one}@${version}`);
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
@@ -230,7 +233,7 @@ export function installPackages(folder: string, name: string, more: readonly str
   execFileSync('npm', args, { cwd: folder, stdio: 'ignore' });
 }
 
-/** Compiles a block with the types of the packages in the folder, for Node or for a bundler. @throws Error with what the compiler says */
+/** Compiles a block with the types of the packages in the folder, for Node or for a bundler. @throws Error with the compiler's messages */
 export function checkTypes(folder: string, block: string, isBundled = false): void {
   const types = join(folder, 'types');
   mkdirSync(types, { recursive: true });
@@ -246,10 +249,13 @@ export function checkTypes(folder: string, block: string, isBundled = false): vo
 const compiler = resolve('node_modules/@typescript/native/bin/tsc');
 const modern = { target: typescript.ScriptTarget.ES2023, module: typescript.ModuleKind.ESNext };
 
-/** What tsc makes of a block, without a look at its types. */
+/** Returns the JavaScript of a block. Types are not checked. */
 export const compiled = (source: string): string => typescript.transpileModule(source, { compilerOptions: modern }).outputText;
 
-/** Runs a block of TypeScript in Node, with the packages of the repository. @param around a module that imports the block, which is `BLOCK` in its environment */
+/**
+ * Runs a block of TypeScript in Node, with the packages of the repository.
+ * @param around a module that imports the block from the path in `BLOCK`.
+ */
 export async function startBlock({ blocks, env, origin, port }: Place, around?: string): Promise<ChildProcess> {
   mkdirSync('dist/relying-parties', { recursive: true });
   const file = resolve(`dist/relying-parties/program-${port}.mjs`);
