@@ -52,7 +52,7 @@ export const configuration = (): Configuration => ({
 /** Key set at the `jwks_uri` of the client `keys`. */
 export const clientKeys: { are: object[] } = { are: [] };
 
-/** The time that all nodes share. Tests set it apart from the clock of this process. */
+/** The time that all nodes share, which tests set apart from the clock of this process. */
 export const clock = { now: () => Date.now() };
 
 export const hooks: ProviderHooks = {

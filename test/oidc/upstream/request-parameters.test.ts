@@ -10,10 +10,7 @@ const hasShape = runInThisContext('(object) => %HasFastProperties(object)') as (
 
 const many = new Set(Array.from({ length: 30 }, (_, index) => `parameter_${index}`));
 
-/**
- * Returns parameters without a shape. V8 knows the size of the class only after some instances, and takes the shape of the first ones in
- * any case.
- */
+/** Returns parameters after 20 others, because V8 also takes the shape from the first objects of a class, until V8 knows their size. */
 const paramsOf = (names: ReadonlySet<string>, given: Record<string, string>): Untyped => {
   for (let index = 0; index < 20; index += 1) new Params(names, {});
   return new Params(names, given);
