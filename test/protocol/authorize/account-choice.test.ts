@@ -34,7 +34,7 @@ const choose = async (agent: Agent, page: Answer, { oid }: { oid: string }) => a
 const tokensOf = async (answer: Answer, client = 'web') =>
   (await redeem(service.issuer, { client, code: membersOf(answer).code ?? '', verifier: pkce.verifier })).json;
 
-/** What the chooser offers, by user name: whether it takes a password. */
+/** Returns the accounts of the chooser by user name, and whether each account requires a password. */
 const offered = ({ body }: Answer): Record<string, boolean> =>
   Object.fromEntries(
     [...body.matchAll(/<button class="account"[\s\S]*?<\/button>/g)].map(([button]) => {
@@ -204,7 +204,7 @@ describe('design §6: a switch takes what a sign-in would', () => {
     const { agent } = await obtainTokens(service.issuer);
     const [one, other] = [await respond(agent), await respond(agent)];
     await choose(agent, one, globex);
-    // The session of that page has ended with the switch: the request is restarted, and the choice that was sent counts for nothing.
+    // The switch ended the session of that page. The request is restarted, and the submitted choice has no effect.
     const restarted = await agent.follow(await agent.submit(other, { choice: acme.oid }));
     expect(offered(restarted)).toEqual({ 'alice@acme.test': false, 'alice@globex.test': false });
   });

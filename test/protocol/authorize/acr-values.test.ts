@@ -1,4 +1,4 @@
-/** Service specification 4.2, acr_values names; design §5. */
+/** Service specification 4.2: names in `acr_values`. Design §5. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { parseAcrValues, reachedLevel } from '../../../lib/acr-values.js';
@@ -29,7 +29,7 @@ const request = {
   ...parameters,
 };
 
-/** As a client asks; each has to come to the same. */
+/** Ways in which a client sends a request. All ways must give the same outcome. */
 const ways: Record<string, (agent: Agent, more: Record<string, string>) => Promise<Answer>> = {
   GET: (agent, more) => agent.get(authorizeUrl(service.issuer, { ...parameters, ...more })),
   POST: (agent, more) => agent.post(`${service.issuer}/connect/authorize`, { ...request, ...more }),
@@ -39,7 +39,7 @@ const ways: Record<string, (agent: Agent, more: Record<string, string>) => Promi
     return agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'web', request_uri: json.request_uri })}`);
   },
 };
-/** What a browser is not asked to bring. */
+/** Returns the refusal of a pushed request as an answer, because no browser gets the refusal. */
 const refusedPush = (error: string): Answer => ({
   url: service.issuer,
   status: 303,

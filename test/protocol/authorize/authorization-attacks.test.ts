@@ -16,7 +16,7 @@ const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256
 const authorize = (parameters: Record<string, string | undefined> = {}, agent = alice) =>
   agent.get(authorizeUrl(service.issuer, { ...challenge, ...parameters }));
 
-/** An error page of the service: nowhere to go on to. */
+/** Expects an error page of the service that leads nowhere. */
 function expectErrorPage(answer: Answer): void {
   expect(answer).toMatchObject({ status: 400, location: undefined });
   expect(answer.headers.get('content-type')).toMatch(/^text\/html/);
@@ -268,7 +268,7 @@ describe('A8: PKCE cannot be left out or weakened', () => {
     const { clients } = service.idp.directory;
     if (client === 'web') await clients.update('web', { requirePkce: true });
     for (const parameters of weak) expect(await refused(parameters, client)).toMatchObject({ error: 'invalid_request' });
-    // A challenge that is malformed is refused also where none is required.
+    // A malformed challenge is refused even if no challenge is required.
     if (client === 'web') await clients.update('web', { requirePkce: null });
     for (const parameters of weak.slice(1)) expect(await refused(parameters, client)).toMatchObject({ error: 'invalid_request' });
   });

@@ -1,6 +1,6 @@
 /**
- * Service specification 4.2, Response: every response type by every response mode, however it was asked for, on success and on error.
- * `scope` says what was granted, and is in no error.
+ * Service specification 4.2, Response: every response type by every response mode and every way of a request, on success and on error.
+ * `scope` names the granted scopes, and no error has `scope`.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose';
@@ -40,7 +40,7 @@ const state = 'of the client: "<&>\'+ %20æ';
 const { challenge } = createPkce();
 
 const isQuery = (mode: Mode) => mode === 'query' || mode === 'query.jwt';
-/** Tokens in the response, which no query may hold. */
+/** Returns whether the response holds tokens, which no query may hold. */
 const isFrontChannel = (type: string) => type !== 'code';
 
 async function send(way: Way, agent: Agent, parameters: Record<string, string>): Promise<Answer> {
@@ -70,13 +70,13 @@ const parametersOf = (type: string, mode: Mode | undefined, more: Record<string,
   ...more,
 });
 
-/** The members, where the mode has them, and where that is. */
+/** Returns the members of the response, and their place: form, fragment or query. */
 async function responseTo(way: Way, agent: Agent, type: string, mode: Mode | undefined, more: Record<string, string> = {}) {
   const answer = await agent.follow(await send(way, agent, parametersOf(type, mode, more)));
   const { search, hash } = new URL(answer.location ?? redirectUri);
   const place = answer.location === undefined ? 'form' : hash !== '' ? 'fragment' : 'query';
   expect([search !== '', hash !== '']).toEqual([place === 'query', place === 'fragment']);
-  // What is in the URL is nowhere else.
+  // A response in the URL has no body.
   if (place !== 'form') expect(answer.body).toBe('');
   const { response, ...members } = membersOf(answer);
   if (!mode?.includes('jwt')) return { place, members: members as Json };
@@ -96,7 +96,7 @@ const always = { ...custom, state, session_state: text };
 const grantedBy = (type: string, mode: Mode) => ({
   ...(type.includes('code') ? { code: text } : {}),
   ...(type.includes('id_token') ? { id_token: text } : {}),
-  // In a JWT it is a number.
+  // In a JWT, `expires_in` is a number.
   ...(/(^| )token/.test(type) ? { access_token: text, token_type: 'Bearer', expires_in: mode.includes('jwt') ? 3600 : '3600' } : {}),
 });
 
@@ -120,7 +120,7 @@ describe.each(ways)('4.2 response to a request by %s', (way) => {
         ['login_required', new Agent(), { prompt: 'none' }],
         ['access_denied', alice, { prompt: 'create' }],
       ];
-      // A push is refused where it is pushed.
+      // An invalid pushed request is refused when it is pushed.
       if (!/PAR|pushed/.test(way)) failures.push(['invalid_scope', alice, { scope: 'openid nonsense' }]);
       for (const mode of modes) {
         if (isQuery(mode) && isFrontChannel(type)) continue;

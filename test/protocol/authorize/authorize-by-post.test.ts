@@ -30,7 +30,7 @@ const parameters = {
 const endpoint = () => `${service.issuer}/connect/authorize`;
 const post = (more: Record<string, string> = {}, agent = alice) => agent.post(endpoint(), { ...parameters, ...more });
 const respond = async (more: Record<string, string> = {}, agent = alice): Promise<Answer> => agent.follow(await post(more, agent));
-/** But for the salt of each. */
+/** Returns the outcome without `session_state`, whose salt is random. */
 const outcomeOf = ({ status, location }: Answer) => [status, location?.replace(/([?&])session_state=[^&]*/, '$1')];
 const formType = 'application/x-www-form-urlencoded';
 const postText = (body: string, headers: Record<string, string> = {}) =>

@@ -294,7 +294,7 @@ test.each(Object.keys(waysToConfigure))(
     const other = await startIdp(waysToConfigure[way]);
     const agent = new Agent();
     expect(membersOf(await signIn(agent, authorizeUrl(other.issuer, challenge)))).toHaveProperty('code');
-    // With `configure`, the host may have levels of its own, so only the sign-in tells that it reaches none.
+    // With `configure`, the host may define levels, so only the sign-in finds that it does not reach the level.
     const unmet = way === 'configure' ? 'login_required' : 'unmet_authentication_requirements';
     for (const [asked, error] of [
       [{ sub: { value: 'somebody else' } }, 'login_required'],

@@ -1,4 +1,4 @@
-/** Whoever does not go on with a sign-in goes back to the application, which hears `access_denied`. @see RFC 6749 §4.1.2.1 */
+/** Cancelled sign-ins: a user who cancels returns to the application, which gets `access_denied`. @see RFC 6749 §4.1.2.1 */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
@@ -21,13 +21,13 @@ const begin = async (agent: Agent, parameters: Record<string, string> = {}): Pro
   const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
   return agent.follow(await agent.get(authorizeUrl(service.issuer, { ...challenge, state: 'of the client', cart: '7', ...parameters })));
 };
-/** Where the page's button leads to that leaves the sign-in. */
+/** Returns the address of the page's button that cancels the sign-in. */
 const cancelOf = (body: string, words = 'Cancel'): string | undefined =>
   new RegExp(`<button class="text-link centred" type="submit" formaction="([^"]*)" formnovalidate>${words}</button>`).exec(body)?.[1];
 const cancel = async (agent: Agent, page: Answer): Promise<Answer> =>
   agent.follow(await agent.post(cancelOf(page.body) as string, formOf(page).fields));
 
-/** Each page of a sign-in, as a browser gets to it. */
+/** Pages of a sign-in, and how a browser reaches them. */
 const pages: Record<string, (agent: Agent) => Promise<Answer>> = {
   identifier: (agent) => begin(agent),
   'identifier with a problem': async (agent) => agent.submit(await begin(agent), { identifier: '' }),
@@ -55,7 +55,7 @@ describe('6749 §4.1.2.1 Cancel', () => {
       cart: '7',
       iss: service.issuer,
     });
-    // It is over.
+    // The sign-in has ended.
     expect((await agent.get(page.url.replace(/\/\w+$/, (step) => (step.length > 30 ? step : '')))).status).toBe(400);
   });
 

@@ -42,7 +42,7 @@ async function redeem(code: string | null): Promise<Json> {
   return (await postForm(`${service.issuer}/connect/token`, fields, { authorization: basic('third-party', 'third-secret') })).json;
 }
 
-/** Carol, who has allowed nothing. */
+/** Signs in Carol, who has allowed nothing. */
 async function carol(): Promise<{ agent: Agent; oid: string; page: Answer }> {
   const [account] = await service.idp.directory.accounts.candidates('carol@acme.test');
   const oid = account?.person.user.id ?? '';
@@ -229,7 +229,7 @@ test('pages §3.2: the page links to the application, its policy and its terms, 
   ]);
   const inNorwegian = await agent.get(`${page.url}?ui_locales=nb`);
   expect(linesOf(inNorwegian).slice(1)).toEqual(['Se oppgavene dine', 'Change your tasks', 'Bruke Tasks på dine vegne (tasks.delete)']);
-  // No German text: the English one.
+  // Without a German text, the page shows the English text.
   expect(linesOf(await agent.get(`${page.url}?ui_locales=de`))[1]).toBe('See your tasks');
   await decide(agent, await agent.get(`${page.url}?ui_locales=en`), 'allow');
 

@@ -1,4 +1,4 @@
-/** Cross-JWT confusion: each JWT of this service or of its clients, handed in wherever a JWT is taken. @see RFC 8725 §3.11 */
+/** Cross-JWT confusion: each JWT of this service or of its clients, sent to each place that accepts a JWT. @see RFC 8725 §3.11 */
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, importJWK, type JWK, SignJWT } from 'jose';
@@ -53,7 +53,7 @@ const service = useIdp(async () => {
   };
 });
 beforeAll(async () => {
-  // The clients that trust a hint most, and so would be fooled most; and one whose every access token is a JWT.
+  // The first two clients trust a hint most, so a confusion would succeed there. All access tokens of the third client are JWTs.
   for (const id of ['jwt', 'asserting']) await service.idp.directory.clients.update(id, { trustedLoginHint: true });
   await service.idp.directory.clients.update('service', { accessTokenType: 'jwt' });
   await redeem(service.issuer, await obtainCode(service.issuer, other, 'jwt'));
@@ -69,19 +69,19 @@ afterAll(() => receiver.close());
 const pkce = () => ({ code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
 const hasCode = async (agent: Agent, parameters: Record<string, string>) =>
   responseOf(await agent.get(authorizeUrl(service.issuer, { ...pkce(), ...parameters }))).has('code');
-/** Whether a browser in which nobody is signed in gets a code. */
+/** Returns whether a browser in which nobody is signed in gets a code. */
 const isSignedIn = (client_id: string, parameters: Record<string, string>) =>
   hasCode(new Agent(), { client_id, prompt: 'none', acr_values: `tenant:${decodeJwt(tokens.id_token).tid}`, ...parameters });
 const isAnswered = async (path: string, fields: Record<string, string>, client?: string) =>
   (await postForm(service.issuer + path, fields, client === undefined ? {} : authorizationOf(client))).status === 200;
-/** Of the account, which no other shares. */
+/** Returns the `oid` of the account, which no other account has. */
 const alicesOid = (): string => String(decodeJwt(tokens.id_token).oid);
 const assertion = (jwt: string) => ({ client_assertion_type: assertionType, client_assertion: jwt });
 
-/** Where a JWT may be handed in, and whether it was taken for what is meant there. */
+/** Places that accept a JWT. Each place returns whether the JWT was accepted as the kind that is meant there. */
 const consumers = {
   'id_token_hint at authorize': (jwt) => hasCode(alice, { client_id: 'jwt', prompt: 'none', id_token_hint: jwt }),
-  // Signed out already: a hint that counts is not an error.
+  // The browser is signed out already, so a hint that counts is no error.
   'id_token_hint at end session': async (jwt) =>
     (await new Agent().get(`${service.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: jwt })}`)).status < 400,
   'login_hint_token of a trusted client': (jwt) => isSignedIn('jwt', { login_hint_token: jwt }),
@@ -127,16 +127,16 @@ const hint = (iss: string) => ({
 });
 
 interface Kind {
-  /** `typ` of its header. */
+  /** `typ` of the header. */
   readonly typ?: string;
-  /** Whose key signs it. */
+  /** The owner of the key that signs the JWT. */
   readonly by: 'the service' | 'a client';
   mint(): Promise<string>;
-  /** The diagonal. */
+  /** Returns the only places that accept this kind. */
   takenBy(): readonly Consumer[];
 }
 
-/** Another kind of JWT is another row here, another place for one another row above. */
+/** Kinds of JWTs. A new kind needs a row here, and a new place needs a row above. */
 const kinds: Readonly<Record<string, Kind>> = {
   'ID token': {
     by: 'the service',
@@ -230,7 +230,7 @@ describe.each(Object.entries(kinds))('B13: %s', (_name, kind) => {
 
   test('is taken where it is meant for, and nowhere else', async () => {
     const expected = kind.takenBy();
-    // Some can be taken once: each consumer gets its own.
+    // Some kinds are accepted only once, so each consumer gets its own JWT.
     const taken = await Promise.all(Object.entries(consumers).map(async ([name, take]) => ((await take(await kind.mint())) ? [name] : [])));
     expect(taken.flat()).toEqual(expected);
   });
@@ -262,7 +262,7 @@ test('B13: changing what a JWT says it is, or signing it with a published key as
       expect(await takenBy(await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', ...header }).sign(published))).toEqual([]);
     }
   }
-  // Even under our own key: an access token exists only where it was recorded.
+  // An access token that was not recorded is refused even under the service's own key.
   const invented = { ...decodeJwt(tokens.access_token), jti: 'AAAAAAAAAAAaAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' };
   expect(
     await takenBy(await new SignJWT(invented).setProtectedHeader({ alg: 'RS256', kid: jwk.kid as string, typ: 'at+jwt' }).sign(ours)),

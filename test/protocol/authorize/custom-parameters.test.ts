@@ -1,6 +1,6 @@
 /**
- * Service specification 4.2, Custom parameters: any additional parameter comes back unmodified, by every way, in every response mode, with success
- * and with an error.
+ * Service specification 4.2, Custom parameters: additional parameters are returned unmodified, by every way of a request, in every response
+ * mode, on success and on error.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
@@ -33,7 +33,9 @@ const protocol = {
   ...pkce,
 };
 
-/** The pairs of a response, wherever it was sent; of a signed one its members, a list as it is. */
+/**
+ * Returns the pairs of a response from its form, query or fragment. A signed response gives the members of its JWT, with lists unchanged.
+ */
 function pairsOf({ location, body }: Answer): [string, unknown][] {
   const inputs = [...body.matchAll(/<(?:input type="hidden"|textarea) name="([^"]*)"(?: value="([^"]*)"| hidden>\n([^<]*))/g)];
   const unescaped = (text = '') => text.replace(/&(?:quot|lt|gt|amp|#39);/g, (entity) => entities[entity as '&lt;']);
@@ -48,7 +50,7 @@ const entities = { '&quot;': '"', '&lt;': '<', '&gt;': '>', '&amp;': '&', '&#39;
 const send = async (way: Way, custom: Parameters, more: Record<string, string> = {}, agent = alice) =>
   agent.follow(await sendBy(way, { issuer: service.issuer, client, agent }, { ...protocol, ...more }, custom));
 
-/** Names of the protocol's own, in a response and in a signed one. */
+/** Names that the protocol itself uses in plain and in signed responses. */
 const own = new Set('code state scope session_state iss error error_description aud exp'.split(' '));
 const customOf = (answer: Answer) => pairsOf(answer).filter(([name]) => !own.has(name));
 const errorOf = (answer: Answer) => Object.fromEntries(pairsOf(answer)).error;
@@ -68,7 +70,7 @@ const odd: Parameters = [
   ['display', 'popup'],
   ['claims_locales', 'nb'],
 ];
-/** Repeated ones together, in their order. */
+/** Returns the parameters with repeated names together, in their order. */
 const together = (parameters: Parameters, isSigned: boolean): [string, unknown][] =>
   [...new Set(parameters.map(([name]) => name))].flatMap((name): [string, unknown][] => {
     const values = parameters.flatMap(([each, value]) => (each === name ? [value] : []));
@@ -113,7 +115,7 @@ describe.each(ways)('4.2 custom parameters of a request by %s', (way) => {
   });
 
   test('4.2 parameters of features that are off are left out if they are too long, and refuse nothing', async () => {
-    // The second one fits among custom parameters, and does not fit what may be stored of a request.
+    // The second value is short enough for a custom parameter, and too long for the record of a request.
     for (const value of ['x'.repeat(4097), '\n'.repeat(2000)])
       for (const name of ['claims', 'resource', 'authorization_details']) {
         const answer = await send(way, [[name, value], ...odd], { state: 's'.repeat(2500) });
@@ -128,7 +130,7 @@ describe.each(ways)('4.2 custom parameters of a request by %s', (way) => {
       expect(customOf(await send(way, most))).toEqual(together(most, false));
     for (const more of [names(101), [['big', 'å'.repeat(2047)]] as Parameters, Array<readonly [string, string]>(1001).fill(['a', '1'])]) {
       const answer = await send(way, more);
-      // A push is refused where it is pushed.
+      // An invalid pushed request is refused when it is pushed.
       if (/PAR|pushed/.test(way)) expect(answer.status).toBe(400);
       else expect([errorOf(answer), customOf(answer)]).toEqual(['invalid_request', []]);
     }

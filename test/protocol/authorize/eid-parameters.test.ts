@@ -7,7 +7,7 @@ import { createSigningClient, type SigningClient } from '../../support/client/re
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
-/** Stands for a sign-in method: tells what of the request it can see. */
+/** A sign-in method that returns the parameters of the request that it can see. */
 const method: Extension = {
   name: 'method',
   routes: (router, { service: { own }, signIn: { interactions } }) => {
@@ -67,7 +67,7 @@ test.each(Object.keys(ways))('4.2 eid_*: by %s the sign-in method gets them byte
   const agent = new Agent();
   const page = await agent.follow((await ways[way]?.(agent)) as Answer);
   expect(eidOf(await seenByMethod(agent, page))).toEqual(eid);
-  // After a page, too.
+  // The parameters also reach the method after a page.
   const second = await agent.submit(page, { identifier: 'alice@acme.test' });
   expect(eidOf(await seenByMethod(agent, second))).toEqual(eid);
   expect(eidOf(membersOf(await agent.follow(await agent.submit(second, { password: 'alice' }))))).toEqual({});

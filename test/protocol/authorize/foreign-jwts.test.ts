@@ -1,6 +1,6 @@
 /**
- * No JWT that others sign is taken with `crit`, whatever it lists, because the service knows no extension. None is taken whose text cannot be decoded, because
- * nothing is repaired.
+ * JWTs of other signers: the service refuses each `crit`, because the service knows no extension. A JWT whose text cannot be decoded is
+ * refused, because nothing is repaired.
  * @see RFC 7515 §4.1.11, RFC 7797 §7, RFC 8259 §8
  */
 import { generateKeyPairSync, hash, randomUUID, sign } from 'node:crypto';
@@ -23,13 +23,13 @@ const jwks = { keys: [{ ...jwk, alg: 'ES256', use: 'sig', kid: 'own' }] };
 let raw: { readonly of: 'header' | 'payload'; readonly bytes: Buffer } | undefined;
 const END = Buffer.from('"}');
 
-/** The JSON of a part, with a last member of those bytes. */
+/** Returns the JSON of a part, with a last member of the raw bytes. */
 function written(part: 'header' | 'payload', value: object): Buffer {
   const json = JSON.stringify(value);
   return raw?.of === part ? Buffer.concat([Buffer.from(`${json.slice(0, -1)},"note":"`), raw.bytes, END]) : Buffer.from(json);
 }
 
-/** A JWT with this header, whatever a library would say of it. With `b64: false` the payload is signed as it is (RFC 7797 §3). */
+/** Returns a JWT with this header, which a library may refuse. With `b64: false` the payload is signed as it is (RFC 7797 §3). */
 function jwt(header: Readonly<Record<string, unknown>>, payload: object): string {
   const encoded = written('header', { alg: 'ES256', kid: 'own', ...header }).toString('base64url');
   const text = written('payload', payload);
@@ -85,7 +85,7 @@ beforeAll(async () => {
   discovery = (await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json()) as Json;
 });
 
-/** What a client sends to each endpoint at which clients authenticate, by the endpoint's name in discovery. */
+/** Fields that a client sends to each endpoint at which clients authenticate, by the endpoint's name in discovery. */
 const requestsOfClients: Readonly<Record<string, () => Readonly<Record<string, string>>>> = {
   token_endpoint: () => ({ grant_type: 'client_credentials' }),
   introspection_endpoint: () => ({ token: 'x' }),
@@ -97,7 +97,7 @@ const requestsOfClients: Readonly<Record<string, () => Readonly<Record<string, s
 const post = async (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
   (await postForm(service.issuer + path, fields, headers)).status < 300;
 
-/** Each place that takes a JWT of others: whether it is taken with this header. */
+/** Places that accept a JWT of other signers. Each place returns whether it accepts a JWT with this header. */
 const places: readonly (readonly [name: string, isTaken: (header: Header) => Promise<boolean>])[] = [
   [
     'a request object',
@@ -116,7 +116,7 @@ const places: readonly (readonly [name: string, isTaken: (header: Header) => Pro
       const claims = { iss: 'asserting', sub: 'asserting', aud: service.issuer, jti: randomUUID(), iat: now(), exp: now() + 60 };
       const assertion = { client_assertion_type: assertionType, client_assertion: jwt(header, claims) };
       const { status, json } = await postForm(discovery[endpoint], { client_id: 'asserting', ...fieldsOf(), ...assertion });
-      // Only a client that authenticated is told that nobody has the name.
+      // Only a client that authenticated gets `unknown_user_id`.
       return status < 300 || json.error === 'unknown_user_id';
     },
   ]),
@@ -135,7 +135,7 @@ const places: readonly (readonly [name: string, isTaken: (header: Header) => Pro
       const claims = { iss: 'ciba', aud: service.issuer, iat: now(), nbf: now(), exp: now() + 60, jti: randomUUID() };
       const signed = jwt(header, { ...claims, scope: 'openid', login_hint: 'alice@acme.test' });
       const { status, json } = await postForm(`${service.issuer}/connect/ciba`, { request: signed }, authorizationOf('ciba'));
-      // A person may be asked five times. The limit is reached only by requests that were read.
+      // A user may be asked five times. Only requests that were read reach the limit.
       return status === 200 || json.error === 'access_denied';
     },
   ],
@@ -215,7 +215,7 @@ test('a DPoP proof at userinfo is refused with crit', async () => {
 
 const ofAssertions = Object.keys(requestsOfClients).map((endpoint) => `a client assertion at the ${endpoint}`);
 
-/** Modules that read JWTs, and the places above that lead to them or the reason why no JWT of others gets there. */
+/** Modules that read JWTs, and the places above that lead to each module, or the reason why no JWT of others reaches the module. */
 const readers: Readonly<Record<string, readonly string[] | string>> = {
   'lib/oidc/clients/dpop-proofs': ['a request object', 'a pushed request object'],
   'lib/oidc/authorize/pushed-requests': ['a pushed request object'],

@@ -1,6 +1,6 @@
 /**
- * Hostile names and values of parameters, on every way that a request can come and in every response mode: in a browser nothing of them runs, all of
- * them come back as they were, and nothing of the response is replaced.
+ * Hostile names and values of parameters, by every way of a request and in every response mode. In a browser none of them runs, all of them
+ * are returned unchanged, and nothing of the response is replaced.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -32,7 +32,7 @@ describeInBrowser('A4, A5: hostile parameters', () => {
   let signing: SigningClient;
   let origin: string;
   let redirectUri: string;
-  /** What the client was sent: queries and forms; it sees no fragment. */
+  /** Queries and forms that the client received. The client sees no fragment. */
   const received: string[] = [];
   /** A page of another site that posts a form as soon as it is shown. */
   let form = '';
@@ -68,7 +68,7 @@ describeInBrowser('A4, A5: hostile parameters', () => {
   const authorize = (parameters: Parameters) => `${service.issuer}/connect/authorize?${new URLSearchParams(parameters)}`;
   const byReference = { client_id: 'signing', response_type: 'code', scope: 'openid' };
 
-  /** Sends the browser off with a request. */
+  /** Ways in which the browser sends a request. */
   const ways: Readonly<Record<string, (page: Page, parameters: Parameters) => Promise<unknown>>> = {
     'a query': (page, parameters) => page.goto(authorize(parameters)),
     async 'a form that another site posts'(page, parameters) {
@@ -116,7 +116,7 @@ describeInBrowser('A4, A5: hostile parameters', () => {
     ...parameters,
   });
 
-  /** The members of the response that this request was answered with, each of which is there once. */
+  /** Returns the members of the response to this request, each of which must occur once. */
   async function responseTo(page: Page, way: string, parameters: Parameters): Promise<Record<string, unknown>> {
     received.length = 0;
     const main = page.mainFrame();
@@ -135,7 +135,7 @@ describeInBrowser('A4, A5: hostile parameters', () => {
     return decodeJwt(members.response ?? '');
   }
 
-  /** What a form does to lines. @see HTML §4.10.22.7 */
+  /** Returns the text with the line ends of a form. @see HTML §4.10.22.7 */
   const asForm = (value: string) => value.replace(/\r\n|\r|\n/g, '\r\n');
 
   interface Outcome {
@@ -147,7 +147,7 @@ describeInBrowser('A4, A5: hostile parameters', () => {
     { outcome: 'success', request: {}, names: ['scope'] },
     { outcome: 'error', request: { prompt: 'none', max_age: '0' }, names: ['error', 'error_description'] },
   ];
-  /** Each mode with each outcome, or with the one and the other in turn. */
+  /** Returns each mode with each outcome, or each mode with one outcome in turn. */
   const pairsOf = (some: readonly string[], isEach: boolean, first: number) =>
     some.flatMap((mode, index) =>
       outcomes.filter((_, at) => isEach || at === (first + index) % outcomes.length).map((outcome) => ({ mode, ...outcome })),
@@ -177,12 +177,12 @@ describeInBrowser('A4, A5: hostile parameters', () => {
     await page.goto(authorize(request(returned['markup and addresses'] as Parameters)));
     await signIn(page);
     const isSigned = way.includes('signed');
-    // Members of every JWT mean something there.
+    // `iss` is a member of every JWT, so `iss` has its own meaning in a signed request.
     const { iss, ...others } = dropped;
     const evil = isSigned ? others : { iss: iss as string, ...others };
     const all = Object.entries(returned);
     let turn = nth;
-    // All kinds by the first way, and by the others one after another.
+    // The first way sends all kinds, and each other way sends one kind after another.
     for (const { mode, outcome, request: more, names } of pairsOf(modes, isWhole || nth === 0, nth))
       for (const [kind, custom] of isWhole && nth === 0 ? all : all.slice(turn++ % all.length).slice(0, 1)) {
         const own = outcome === 'success' ? ['code', ...names] : names;

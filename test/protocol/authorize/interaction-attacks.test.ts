@@ -11,7 +11,7 @@ afterEach(backToPresent);
 
 const url = (parameters: Record<string, string | undefined> = {}) =>
   authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
-/** The identifier page of a new sign-in. */
+/** Returns the identifier page of a new sign-in. */
 const begin = async (agent: Agent, parameters: Record<string, string> = {}) => agent.follow(await agent.get(url(parameters)));
 const hasCode = (answer: Answer) => responseOf(answer).get('code') !== null;
 
@@ -37,7 +37,7 @@ describe('A12: a sign-in belongs to the browser that began it', () => {
       expect(answer).toMatchObject({ status: 400, location: undefined });
       expectNothingInternal(answer.body, ['alice@acme.test']);
     }
-    // As a link to the authorization endpoint would, and without what is in the request.
+    // The answer is a new request by reference, as from a link. It shows nothing of the first request.
     const begunAnew = expect.stringMatching(/\/connect\/authorize\?client_id=web&request_uri=[\w%-]+$/);
     for (const path of ['', '?restart=yes', '/restart'])
       expect(await victim.get(page.url + path)).toMatchObject({
@@ -48,7 +48,7 @@ describe('A12: a sign-in belongs to the browser that began it', () => {
     expect(await victim.get(`${service.issuer}/connect/authorize/${uid}`)).toMatchObject({ status: 303, location: page.url });
     expect([...victim.cookies]).toEqual(before);
 
-    // Nobody is signed in to it.
+    // The attacker's sign-in signs nobody in.
     const resumed = await attacker.follow(await attacker.get(`${service.issuer}/connect/authorize/${uid}`));
     expect(resumed.location).toBeUndefined();
   });
@@ -59,7 +59,7 @@ describe('A12: a sign-in belongs to the browser that began it', () => {
     const { fields } = formOf(second);
     const crossed = await agent.post(`${first.url}/password`, { ...fields, identifier: 'alice@acme.test', password: 'alice' });
     expect(crossed.status).toBe(403);
-    // The cookie of the second at the path of the first.
+    // Sends the cookie of the second sign-in at the path of the first sign-in.
     const cookie = [...agent.cookies].find(([key, { path }]) => key.startsWith('idp.interaction ') && second.url.endsWith(path))?.[1]
       .value as string;
     for (const [key, { path }] of agent.cookies)

@@ -1,4 +1,4 @@
-/** What was proven on one page and is used on the next: it holds as long as what it was proven with. */
+/** Proofs that one page keeps for the next page: a proof is valid only as long as the credentials and the account behind it. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../../support/client/agent.js';
@@ -11,7 +11,7 @@ import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 const password = 'the same in both of the organisations';
 const dave = (userName: string) => ({ givenName: 'Dave', familyName: 'Dale', user: { userName, devPassword: password } });
-/** A name of its own for each test, in two organisations. */
+/** User names, one for each test. Each name exists in two organisations. */
 const names = ['dave1', 'dave2', 'dave3', 'dave4', 'dave5', 'dave6', 'dave7', 'dave8'];
 const service = useIdp(() => {
   const [acme, globex, ...others] = testSeed.tenants;
@@ -52,7 +52,7 @@ describe('M7: a proof that is used later', () => {
       const refused = await agent.submit(page, { choice: acme });
       expect([refused.status, refused.location]).toEqual([400, undefined]);
       expect(formOf(refused).action).toMatch(/\/identifier$/);
-      // The other account is as it was.
+      // The other account is unaffected.
       const { location } = await agent.follow(await agent.submit(page, { choice: globex }));
       expect(location).toContain('code=');
     },

@@ -37,7 +37,7 @@ beforeAll(async () => {
 
 afterEach(backToPresent);
 
-/** Claims and header members given replace what is right. */
+/** Returns a signed token. The given claims and header members replace the valid ones. */
 async function tokenFor(claims: Claims, header: Claims = {}, signer: Key | Uint8Array = key): Promise<string> {
   const now = epochSeconds();
   const all: Claims = { iss: 'trusted', aud: service.issuer, jti: randomUUID(), iat: now, exp: now + 60, ...claims };
@@ -64,7 +64,7 @@ const claimsOf = async (answer: Answer, client = 'trusted') => {
   const { json } = await redeem(service.issuer, { client, code: membersOf(answer).code ?? '', verifier: pkce.verifier });
   return decodeJwt(json.id_token);
 };
-/** The user name that the page already has; undefined on a page that asks for it. */
+/** Returns the user name that the page has filled in. Undefined means that the page asks for a user name. */
 const filledIn = (answer: Answer): string | undefined => formOf(answer).fields.identifier || undefined;
 
 describe('4.2 login_hint_token of a client with trustedLoginHint', () => {
@@ -333,7 +333,7 @@ describe('Y5: a client with trustedLoginHint whose secret a client administrator
     expect(isIn(await hint('alice'))).toBe(true);
     await groups.update(group, { permissionIds: [PRIVILEGE] });
     expect(isSignInPage(await hint('alice'))).toBe(true);
-    // The session of a linked account opens the parent too.
+    // A session of the linked account would also open the parent account.
     expect(isSignInPage(await hint('linked'))).toBe(true);
     // An earlier test ended the sign-ins of Bob, maybe in this second.
     passTime(2);

@@ -39,7 +39,7 @@ test('4.3 answers a request_uri of the documented form and its lifetime in secon
     request_uri: expect.stringMatching(/^urn:ietf:params:oauth:request_uri:.{20,}$/),
     expires_in: expect.any(Number),
   });
-  // 60, of which a busy machine may have taken some.
+  // The lifetime is 60 seconds, and a busy machine may have used some of them.
   expect(Math.ceil(json.expires_in / 30)).toBe(2);
 });
 

@@ -1,4 +1,4 @@
-/** M14, M15: what strangers can have fetched, and what they can have kept. */
+/** M14, M15: documents that strangers make the service fetch, and documents that strangers make the service keep. */
 import type { ServerResponse } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -20,7 +20,7 @@ const service = useIdp(() => ({ outgoing: { allowHosts: [host.address, silent.ad
 beforeAll(async () => {
   ({ agent: alice } = await obtainTokens(service.issuer));
 });
-/** What counts here is how often a host is called in a minute, and a busy machine takes longer than that. */
+/** Stopped clock, because the tests count calls to a host in a minute, and a busy machine takes longer than a minute. */
 let time: ReturnType<typeof stopTime>;
 beforeEach(() => {
   time = stopTime();
@@ -48,7 +48,7 @@ describe('M14: a request_uri', () => {
     await service.idp.directory.clients.create(client.record);
   });
   const ask = (path: string) => respond({ client_id: client.id, request_uri: `${host.url}/${path}` });
-  /** Another object each time. */
+  /** Answers each call with another request object. */
   const answerWithObjects = () => {
     let count = 0;
     host.answerBy(async (_, response) => {

@@ -37,7 +37,7 @@ const sign = (members: Record<string, unknown> = {}, header?: Record<string, unk
   by.sign(service.issuer, { ...pkce, state: 'signed', ...members }, header);
 const get = (query: Record<string, string>, agent = alice): Promise<Answer> =>
   agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, ...query })}`);
-/** What a client needs to be told of an error when the object cannot be read. */
+/** Parameters by which a client gets an error if the object cannot be read. */
 const outside = { redirect_uri: redirectUri, response_type: 'code', state: 'outside' };
 
 describe('4.2 request: a JWT carrying the parameters', () => {

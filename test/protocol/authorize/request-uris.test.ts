@@ -40,7 +40,7 @@ const sign = (members: Record<string, unknown> = {}, header?: Record<string, unk
   by.sign(service.issuer, { ...pkce, state: 'signed', ...members }, header);
 const get = (query: Record<string, string>, agent = alice): Promise<Answer> =>
   agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, ...query })}`);
-/** What a client needs to be told of an error when the object cannot be read. */
+/** Parameters by which a client gets an error if the object cannot be read. */
 const outside = { redirect_uri: redirectUri, response_type: 'code', state: 'outside' };
 
 describe('4.2 request_uri: the URL of a JWT', () => {
@@ -114,7 +114,7 @@ describe('4.2 request_uri: the URL of a JWT', () => {
     ['nothing within two seconds', { isSilent: true }, ''],
   ])('C3: an answer with %s is not taken, and the caller is not told why', async (_, how, body) => {
     publish(body || (await request()), how);
-    // One that failed is left alone for a while.
+    // A URL that failed is not read again for a while.
     const path = `/failing-${failing}`;
     failing += 1;
     expect(await respond(host.url + path, outside)).toMatchObject({
