@@ -5,7 +5,7 @@ import ts from 'typescript';
 
 const MOST_LINES = 80;
 
-/** Longer functions, with what they are. */
+/** Longer functions, each with its kind. */
 const exempt: Readonly<Record<string, 'schema' | 'seed' | 'table' | 'text' | 'untouched'>> = {
   'examples/local/seed.ts createSeed': 'seed',
   // One readable description of the five operations that every resource has: read together, they show what a resource is given.
@@ -24,7 +24,7 @@ const nameOf = (node: ts.Node): string => {
   return named?.getText() ?? '(without a name)';
 };
 
-/** The functions of a source that are longer than the bound. */
+/** Returns the functions of a source that are longer than the bound. */
 function longFunctions(file: string, text: string): LongFunction[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const lineAt = (position: number) => source.getLineAndCharacterOfPosition(position).line;

@@ -14,7 +14,7 @@ const houseFolders = ['lib', 'adapters', 'extensions', 'examples'];
 const allFolders = [...houseFolders, 'test', 'bench'];
 const existing = (folders: readonly string[]) => folders.filter((folder) => readdirSync('.').includes(folder));
 
-/** Statements of a door that are more than a re-export with names. */
+/** Returns the statements of a door that are more than a re-export with names. */
 const workInDoor = (text: string) =>
   parse('lib/index.ts', text)
     .statements.filter((statement) => !(ts.isExportDeclaration(statement) && statement.moduleSpecifier && statement.exportClause))

@@ -1,16 +1,16 @@
-/** The house of the design, as a table: who may import whom. */
+/** The house of the design, as a table of allowed imports. */
 import type { Graph } from './imports.js';
 
-/** `*` stands for one name, a `/` at the end for everything below. `type ` before it: types alone. */
+/** Pattern of paths: `*` stands for one name, a `/` at the end for everything below. `type ` at the beginning: types alone. */
 type Pattern = string;
 
 interface Room {
   readonly files: Pattern;
-  /** Sources besides the files of the same room. */
+  /** Sources, in addition to the files of the same room. */
   readonly mayImport: readonly Pattern[];
 }
 
-/** The first room that fits a file is its room. */
+/** All rooms. A file is in the first room that fits. */
 const rooms: readonly Room[] = [
   { files: 'lib/index.ts', mayImport: ['lib/'] },
   {
@@ -82,7 +82,7 @@ const rooms: readonly Room[] = [
   },
   { files: 'lib/store-door.ts', mayImport: ['lib/errors.ts', 'lib/store/'] },
   { files: 'lib/testing-door.ts', mayImport: ['lib/testing/'] },
-  // It runs where the service does not: in scripts and other programs, on `fetch` alone.
+  // The client runs where the service does not: in scripts and other programs, on `fetch` alone.
   { files: 'lib/admin-client/', mayImport: [] },
   { files: 'lib/awaitable.ts', mayImport: [] },
   { files: 'lib/present.ts', mayImport: [] },
@@ -212,14 +212,14 @@ const rooms: readonly Room[] = [
     ],
   },
   { files: 'extensions/index.ts', mayImport: ['extensions/', 'type lib/extension-door.ts'] },
-  // What the service adds comes in by the door that a host's extensions have: else it would prove nothing.
+  // Extensions of the service come in by the same door as a host's extensions. Otherwise they would prove nothing about the door.
   { files: 'extensions/*/', mayImport: ['lib/extension-door.ts'] },
   { files: 'adapters/sql/', mayImport: ['lib/store/'] },
   { files: 'adapters/*/', mayImport: ['adapters/sql/', 'lib/store/', 'lib/times/', 'lib/errors.ts'] },
   { files: 'examples/*/', mayImport: [] },
 ];
 
-/** The rooms of a folder from top to bottom: each imports what is below it. Rooms beside one another know nothing of each other. */
+/** The rooms of a folder from top to bottom. A room imports the rooms below it. Rooms of one floor do not import each other. */
 export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'lib/service/': [
     ['on-first-use.ts'],
@@ -305,7 +305,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
   ],
 };
 
-/** Files with one importer each: the inside of the library never goes through its own door. */
+/** Files with at most one importer each, because the inside of the library never goes through its own door. */
 const importers: Readonly<Record<string, readonly string[]>> = {
   'lib/index.ts': [],
   'lib/store-door.ts': [],
@@ -315,10 +315,10 @@ const importers: Readonly<Record<string, readonly string[]>> = {
   'lib/service/configuration-problems.ts': ['lib/service/settings.ts'],
 };
 
-/** The demo plays somebody else's provider. */
+/** File of the demo that plays another provider. The file may import oidc-provider. */
 const ownProvider = 'examples/local/own-provider.ts';
 
-/** Works on plain objects alone: every room may import it. Extensions get it by their door. */
+/** Files that work on plain objects alone. Every room may import these files. Extensions get them by their door. */
 const everywhere: readonly Pattern[] = ['lib/present.ts'];
 
 /** The contract files that hand oidc-provider itself to the user: its configuration in, the instance out. */
@@ -330,7 +330,7 @@ const expression = (pattern: Pattern) => new RegExp(`^${pattern.replaceAll('.', 
 
 const fits = (path: string, pattern: Pattern) => expression(pattern).test(path);
 
-/** The folder or file that a file shares with its room: the extension's own for `extensions/*\/`. */
+/** Returns the room of a file. `own` is the folder or file that the file shares with its room: the extension's for `extensions/*\/`. */
 function roomOf(file: string) {
   const room = rooms.find(({ files }) => fits(file, files));
   return (
@@ -349,11 +349,11 @@ function roomOf(file: string) {
 interface Place {
   readonly folder: string;
   readonly room: string;
-  /** How far from the top the room is. */
+  /** Number of floors above the room. */
   readonly floor: number;
 }
 
-/** The room of a file within each folder that it is in and that has floors. A room may have floors of its own. */
+/** Returns the room of a file in each folder with floors that contains the file. A room may have floors of its own. */
 const placesOf = (file: string): readonly Place[] =>
   Object.entries(floors).flatMap(([folder, all]) => {
     if (!file.startsWith(folder)) return [];
@@ -361,7 +361,7 @@ const placesOf = (file: string): readonly Place[] =>
     return { folder, room, floor: all.findIndex((rooms) => rooms.includes(room)) };
   });
 
-/** An import between rooms of a folder that does not go down. */
+/** Returns the problem of an import between rooms of a folder that does not go down. */
 function orderProblem(file: string, target: string): string | undefined {
   const targets = placesOf(target);
   const wrong = placesOf(file).flatMap((from) => {
@@ -397,7 +397,7 @@ function importProblem(file: string, entry: string, dependencies: readonly strin
   return example || dependencies.includes(name) ? undefined : `imports ${entry}, which users of the package do not get`;
 }
 
-/** Every import that the house does not allow. `dependencies`: packages that users of the package get. */
+/** Returns every import that the house does not allow. @param dependencies packages that users of the package get */
 export function importProblems(graph: Graph, dependencies: readonly string[]): string[] {
   return Object.entries(graph).flatMap(([file, imports]) => {
     if (!roomOf(file) || placesOf(file).some(({ room }) => room === '')) return [`${file} is in no room of the house`];
@@ -405,11 +405,11 @@ export function importProblems(graph: Graph, dependencies: readonly string[]): s
   });
 }
 
-/** Files and folders with a name that says nothing. */
+/** Returns the files and folders with a name that says nothing. */
 export const drawerProblems = (files: readonly string[]): string[] =>
   files.filter((file) => file.split('/').some((part) => drawers.includes(part.replace(/\..*$/, '')))).map((file) => `${file} is a drawer`);
 
-/** One cycle for each import that closes one, as `a → b → a`; types count. */
+/** Returns one cycle for each import that closes one, as `a → b → a`. Imports of types count. */
 export function cycles(graph: Graph): string[] {
   const found: string[] = [];
   const done = new Set<string>();

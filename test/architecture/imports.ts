@@ -1,17 +1,17 @@
-/** Reads who imports whom, with the TypeScript parser. */
+/** Reads the imports of sources, with the TypeScript parser. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, normalize } from 'node:path/posix';
 import ts from 'typescript';
 
 /**
- * Each file with what it imports: a path from the root (`lib/errors.ts`) or a package specifier (`node:crypto`),
+ * Each file with its imports: a path from the root (`lib/errors.ts`) or a package specifier (`node:crypto`),
  * with `type ` before it when only types are imported.
  */
 export type Graph = Readonly<Record<string, readonly string[]>>;
 
 export const parse = (file: string, text: string) => ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
 
-/** `./clients.js` in `lib/oidc/protocol.ts` → `lib/oidc/clients/clients.ts`. */
+/** Returns a path from the root: `./clients/clients.js` in `lib/oidc/protocol.ts` → `lib/oidc/clients/clients.ts`. */
 const resolve = (file: string, specifier: string) =>
   specifier.startsWith('.') ? normalize(join(file, '..', specifier)).replace(/\.js$/, '.ts') : specifier;
 
@@ -21,7 +21,7 @@ const everyElement = (bindings: ts.NamedImportBindings | ts.NamedExportBindings 
   bindings.elements.length > 0 &&
   bindings.elements.every(({ isTypeOnly }) => isTypeOnly);
 
-/** The import of a node, if it is one in any of the language's forms. */
+/** Returns the import of a node, if the node is an import in any form of the language. */
 function importOf(node: ts.Node): { specifier: ts.Node; typeOnly: boolean } | undefined {
   if (ts.isImportDeclaration(node)) {
     const clause = node.importClause;
@@ -42,7 +42,7 @@ function importOf(node: ts.Node): { specifier: ts.Node; typeOnly: boolean } | un
   return undefined;
 }
 
-/** What a source imports. A computed `import(…)` shows as `?`. */
+/** Returns the imports of a source. A computed `import(…)` shows as `?`. */
 export function importsOf(file: string, text: string): string[] {
   const found = new Set<string>();
   const visit = (node: ts.Node): void => {
@@ -57,7 +57,7 @@ export function importsOf(file: string, text: string): string[] {
   return [...found];
 }
 
-/** The graph of all sources in some folders under the current one. */
+/** Returns the graph of all sources in some folders under the current one. */
 export function readGraph(folders: readonly string[]): Graph {
   const sources = folders.flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)));
   return Object.fromEntries(

@@ -7,21 +7,21 @@ import { floors } from './house.js';
 const page = pageAt('docs/architecture.md');
 
 const made = ['dist', 'node_modules'];
-/** How many levels of folders below a top folder are listed; one, where it is not said. */
+/** Numbers of levels of folders that are listed below a top folder; one by default. */
 const depths: Readonly<Record<string, number>> = { lib: 2, test: 0 };
 
 const entriesOf = (folder: string) =>
   readdirSync(folder, { withFileTypes: true }).filter(({ name }) => !name.startsWith('.') && !made.includes(name));
 const foldersOf = (folder: string) => entriesOf(folder).flatMap((entry) => (entry.isDirectory() ? entry.name : []));
 
-/** Folders by name, each before what is in it; then the files of lib itself. */
+/** Returns folders by name, each before its contents; then the files of lib itself. */
 function listed(folder: string, levels: number): string[] {
   const below = levels === 0 ? [] : foldersOf(folder).toSorted();
   const files = folder === 'lib' ? entriesOf(folder).flatMap((entry) => (entry.isFile() ? `lib/${entry.name}` : [])) : [];
   return [`${folder}/`, ...below.flatMap((name) => listed(`${folder}/${name}`, levels - 1)), ...files.toSorted()];
 }
 
-/** Each line is two spaces for each level, a name, and what it is. */
+/** Returns the paths of the page. Each line has two spaces for each level, a name, and a description. */
 function drawn(): string[] {
   const block = page.codeBlocks.find(({ section }) => section === 'Layout');
   const path: string[] = [];

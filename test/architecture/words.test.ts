@@ -1,4 +1,4 @@
-/** Words that a reader has to decode: doc comments that begin with a pronoun or a clause, and words that this field has another word for. */
+/** Words that a reader has to decode: doc comments that begin with a pronoun or a clause, and words with a plainer word in this field. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import ts from 'typescript';
