@@ -1,4 +1,4 @@
-/** Families of accounts: a personal account, and its linked account in an organisation, and sign-ins to them by a name. */
+/** Linked accounts: a personal account, its linked account in an organisation, and sign-ins to both by a name. */
 import { createHook } from 'node:async_hooks';
 import { beforeAll } from '@jest/globals';
 import { decodeJwt } from 'jose';
@@ -26,7 +26,7 @@ export const familySeed = {
   clients: [...testSeed.clients, client('of-acme', ['Acme']), client('of-both', ['Acme', 'Globex'])],
 } as never;
 
-/** The page that asks for the password again. */
+/** Stands for the page that asks for the password again. */
 export const AGAIN = 'again';
 
 export function useFamilies(service: IdpInUse) {
@@ -48,7 +48,7 @@ export function useFamilies(service: IdpInUse) {
     service.idp.tenant(tid).linking.link(child, { tid: parentTid, userId: parent });
 
   let count = 0;
-  /** A personal account, and its linked account in Acme, which has another name. */
+  /** Creates a personal account, and its linked account in Acme, which has another name. */
   async function family(password = 'a password of the personal account') {
     count += 1;
     const [name, own] = [`home-${count}@home.test`, `work-${count}`];
@@ -58,7 +58,7 @@ export function useFamilies(service: IdpInUse) {
     return { name, own, parent, child, password };
   }
   let addresses = 0;
-  /** A browser at an address of its own. */
+  /** Returns a browser at an address of its own. */
   const browser = () => {
     addresses += 1;
     return new Agent({ 'x-forwarded-for': `10.1.${addresses >> 8}.${addresses & 255}` });
@@ -68,7 +68,7 @@ export function useFamilies(service: IdpInUse) {
     authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters });
   const asked = ({ acr_values: acr, ...more }: Record<string, string>) =>
     url({ ...more, ...(acr && { acr_values: `tenant:${tenants.acme}` }) });
-  /** The user id that the sign-in is for; the title of the page that the browser ends at. */
+  /** Signs in. Returns the id of the signed-in user; without a sign-in, `AGAIN` or the title of the page that is shown. */
   async function signedInAs(at: string, name: string, password: string, agent = browser()): Promise<string> {
     const answer = await signIn(agent, at, name, password);
     const code = new URL(answer.location ?? service.issuer).searchParams.get('code');

@@ -1,4 +1,4 @@
-/** People link their own accounts, and end links: design §6, threats G1, G10 and H4. */
+/** Users link their own accounts, and end account links: design §6, threats G1, G10 and H4. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, jest, test } from '@jest/globals';
 import type { EventMap } from 'tenant-idp';
@@ -10,7 +10,7 @@ import { until } from '../support/time/until.js';
 const service = useIdp({ seed: invitingSeed, personalTenant, mail: captureMail().mail });
 const page = () => `${service.issuer}/idp/linked-accounts`;
 
-/** A person with a password in a tenant. */
+/** Creates a person with a password in a tenant. */
 async function made(tenant: string, group?: string) {
   const name = `p-${randomUUID().slice(0, 8)}`;
   const tid = await tenantNamed(service.idp, tenant);
@@ -29,7 +29,7 @@ async function prove(agent: Agent, at: Answer, { userName, password }: Made): Pr
   return agent.follow(await agent.submit(asked, { password }));
 }
 const open = async (agent: Agent, who: Made): Promise<Answer> => prove(agent, await agent.follow(await agent.get(page())), who);
-/** The page of both accounts, begun as one and proven as the other. */
+/** Begins a link as one account and proves the other. Returns the page of both accounts. */
 async function begin(agent: Agent, one: Made, other: Made): Promise<Answer> {
   const list = await open(agent, one);
   const asked = await agent.follow(await agent.submit(list, { step: 'link' }));
@@ -189,7 +189,7 @@ describe('accounts are linked by who proves both', () => {
     expect([refused.status, titleOf(refused)]).toEqual([409, 'This link cannot be ended now']);
     expect((await userOf(child))?.parentUserId).toBe(parent.oid);
     await service.idp.directory.credentials.seedPassword(child.oid, child.password);
-    // The same form within a minute gets the same answer, so that another browser ends the link.
+    // The same form within a minute gets the same answer, so another browser ends the link.
     const later = new Agent();
     const page = await later.follow(await later.submit(await open(later, parent), { unlink: child.oid }));
     await later.follow(await later.submit(page, {}));

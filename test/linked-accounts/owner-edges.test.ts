@@ -1,4 +1,4 @@
-/** Threats LK-DISABLED, LK-SIGNOUT: sign-ins whose credential is not plainly the parent's, and what stands on them. */
+/** Threats LK-DISABLED, LK-SIGNOUT: sign-ins whose credential is not plainly the parent's, and the sessions and tokens of these. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
@@ -31,7 +31,7 @@ const slipGrant: Extension = {
 
 let receiver: LogoutReceiver;
 const store = memoryDirectory();
-/** Documents of persons that are read by the id of their user. */
+/** Names of the indexes by which documents of persons are read. */
 const reads: string[] = [];
 const service = useIdp(async () => {
   receiver = await startLogoutReceiver();
@@ -96,7 +96,7 @@ async function pair(): Promise<{ readonly parent: Member; readonly child: Member
   await link(child, parent);
   return { parent, child };
 }
-/** A browser that is signed in to the account, and its tokens. */
+/** Signs a browser in to the first account with the password of the second. Returns the browser and its tokens. */
 async function browserOf({ userName }: Member, { password }: Member) {
   const agent = new Agent();
   return { agent, tokens: await tokensOf(await signIn(agent, urlOf(), userName, password)) };
@@ -123,7 +123,7 @@ describe('LK-DISABLED: the owner of the credential', () => {
     expect(decodeJwt(now.id_token)).toMatchObject({ sub: child.oid, tid: child.tid });
     const { json: refreshed } = await endpoints().refresh(tokens.refresh_token, 'app');
     expect(refreshed).toHaveProperty('refresh_token');
-    // The next sign-in takes the parent's credentials, which are of no use now.
+    // The next sign-in requires the parent's credentials, which do not work while the parent is disabled.
     for (const { password } of [child, parent])
       expect((await signIn(new Agent(), urlOf(), child.userName, password)).location).toBeUndefined();
     await service.idp.tenant(child.tid).users.signOutEverywhere(child.oid);
@@ -143,7 +143,7 @@ describe('LK-DISABLED: the owner of the credential', () => {
     const step = await agent.follow(await agent.get(urlOf({ acr_values: 'mfa' })));
     const { response } = await enrolOn(agent, step);
     expect(decodeJwt((await tokensOf(response)).id_token)).toMatchObject({ sub: child.oid, amr: ['pwd', 'mfa'] });
-    // The parent is asked for none, and still sets up the first one.
+    // The parent has no factor. `mfa` lets the parent set up the first one, and other sign-ins require none.
     const fresh = new Agent();
     expect(titleOf(await signIn(fresh, urlOf({ acr_values: 'mfa' }), parent.userName, parent.password))).toBe('Set up a second factor');
     expect((await browserOf(child, parent)).tokens).toHaveProperty('access_token');
@@ -188,7 +188,7 @@ describe('LK-DISABLED: the owner of the credential', () => {
       const { tokens } = await browserOf(account, parent);
       reads.length = 0;
       await endpoints().refresh(tokens.refresh_token, 'app');
-      // The outbox reads by itself.
+      // The outbox reads persons too.
       expect(reads.filter((index) => index !== 'byOutbox')).toEqual(Array(expected).fill('byUser'));
     }
   });

@@ -1,4 +1,4 @@
-/** Threats LK-DISABLED, LK-CLOSED, LK-SIGNOUT: a sign-in rests on the owner of its credential, in every account that it opens and in every use. */
+/** Threats LK-DISABLED, LK-CLOSED, LK-SIGNOUT: a sign-in rests on the owner of its credential, in every account and in every use. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createSoftwarePasskey, type SoftwarePasskey } from '../support/browser/software-passkey.js';
@@ -67,7 +67,7 @@ const roles = ['parent', 'child', 'sibling'] as const;
 type Role = (typeof roles)[number];
 type Family = Readonly<Record<Role, Member>> & { readonly subject: string };
 
-/** Three accounts in three tenants, which the credentials of the parent sign in to. */
+/** Creates three accounts in three tenants. The credentials of the parent sign in to all three. */
 async function family(): Promise<Family> {
   const subject = randomUUID();
   const parent = await member({ externalIdentities: [{ idp: 'up', subject }] });
@@ -80,7 +80,7 @@ async function family(): Promise<Family> {
 const choose = async (agent: Agent, page: Answer, { oid }: Member): Promise<Answer> =>
   agent.follow(await agent.submit(page, { choice: oid }));
 
-/** A browser that the parent's password signed in to the account: the parent, the child, or by way of the child the sibling. */
+/** Signs a browser in by the parent's password: to the parent, to the child, or by way of the child to the sibling. */
 async function browserOf(people: Family, role: Role): Promise<{ readonly agent: Agent; readonly answer: Answer }> {
   const agent = new Agent();
   const first = role === 'parent' ? people.parent : people.child;
@@ -110,7 +110,7 @@ const events: Readonly<Record<string, (owner: Member) => Promise<unknown>>> = {
   erased: ({ tid, personId }) => service.idp.tenant(tid).persons.remove(personId),
 };
 
-/** Uses of a sign-in that began before: what each has in hand, and whether it works. */
+/** Uses a credential, or a sign-in that began before. Returns whether the use works. */
 type Use = () => Promise<boolean>;
 
 async function usesOf(people: Family, role: Role): Promise<Readonly<Record<string, Use>>> {
@@ -173,7 +173,7 @@ async function usesOf(people: Family, role: Role): Promise<Readonly<Record<strin
   };
 }
 
-/** New sign-ins by the parent's credentials. */
+/** Returns new sign-ins by the parent's credentials. */
 function signInsOf(people: Family, role: Role): Readonly<Record<'password' | 'connection', Use>> {
   const { tid, userName } = people[role];
   return {

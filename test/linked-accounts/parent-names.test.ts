@@ -1,6 +1,6 @@
 /**
- * Service specification 4.12, `link=true`: a user whose account of an organisation is linked to a personal account signs in at the organisation with the
- * name of the personal account too.
+ * Service specification 4.12, `link=true`: a user signs in at an organisation with the name of the personal account too, if the account of
+ * the organisation is linked to it.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { captureMail, personalTenant } from '../support/administration/invitations.js';

@@ -47,7 +47,7 @@ const openList = async (agent: Agent, who: Made): Promise<Answer> =>
   prove(agent, await agent.follow(await agent.get(`${service.issuer}/idp/linked-accounts`)), who);
 const closed = 'does not let its accounts be linked to accounts of other organisations';
 
-/** Each path that links the one, as the parent, to the other. Answers what went wrong: a code, or the text of a page. */
+/** Paths that link a parent and a child. Each returns `linked`, or the reason why not: a code, or the text of a page. */
 const paths: Readonly<Record<string, (parent: Made, child: Made) => Promise<string>>> = {
   async 'code of a host'(parent, child) {
     const { linking } = service.idp.tenant(child.tid);

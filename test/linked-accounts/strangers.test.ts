@@ -1,4 +1,7 @@
-/** A stranger registers the name of somebody else's personal account. The service sends no mail, so nobody proves the address of a registered account. */
+/**
+ * A stranger registers the name of another user's personal account. The service sends no mail, so nobody proves the address of a registered
+ * account.
+ */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { personalTenant } from '../support/administration/invitations.js';
 import { useIdp } from '../support/service/use-idp.js';
@@ -22,7 +25,7 @@ beforeAll(() => {
 const of = () => asked({ client_id: 'of-acme' });
 
 describe('R-3: a self-made account, which anybody can make under the name of somebody else', () => {
-  /** An account that a stranger registered, and whose address nobody proved. */
+  /** Registers an account as a stranger. Nobody has proved its address. Returns the id of its user. */
   async function registered(tid: string, name: string, password: string): Promise<string> {
     await service.idp.directory.tenants.update(tid, { signIn: { selfRegistration: true } });
     const agent = browser();

@@ -1,4 +1,4 @@
-/** Two tabs of one browser, each in the middle of a sign-in, take turns: what a tab shows is what its application gets. */
+/** Two tabs of one browser, each in the middle of a sign-in, take turns: each application gets the organisation that its tab shows. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { type Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens } from '../support/client/agent.js';
@@ -14,7 +14,7 @@ beforeAll(async () => {
   for (const { name, id } of await service.idp.directory.tenants.find()) tids.set(name, id);
 });
 
-/** A generator that a seed repeats. */
+/** Returns a generator of random choices, which are the same for the same seed. */
 function drawn(seed: number): <T>(all: readonly T[]) => T {
   let state = seed;
   return (all) => {
@@ -25,10 +25,10 @@ function drawn(seed: number): <T>(all: readonly T[]) => T {
 
 const isConsent = ({ body }: Answer): boolean => body.includes('name="decision"');
 const choicesOn = ({ body }: Answer): string[] => [...body.matchAll(/name="choice" value="([^"]+)"/g)].map(([, choice = '']) => choice);
-/** The organisation that a page to allow access names. */
+/** Returns the organisation that a page to allow access names. */
 const organisationOn = ({ body }: Answer): string | undefined => [...tids.keys()].find((name) => new RegExp(`>\\s*${name}\\b`).test(body));
 
-/** A tab: the pages that it has shown, the last of which is there. */
+/** A tab with the pages that it has shown. The last page is open. */
 class Tab {
   readonly pages: Answer[] = [];
   constructor(readonly agent: Agent) {}
@@ -50,7 +50,7 @@ test('issue 14: two tabs that switch organisations get no token of one that the 
   let current: string | undefined;
   for (let step = 0; step < STEPS; step += 1) {
     const tab = draw(tabs);
-    // The page before the last is the back button's.
+    // The back button leads to the page before the last.
     const page = draw([tab.pages.at(-1), tab.pages.at(-1), tab.pages.at(-2) ?? tab.pages.at(-1)]) as Answer;
     const choices = choicesOn(page);
     if (isSignInPage(page) || (choices.length === 0 && !isConsent(page))) {
