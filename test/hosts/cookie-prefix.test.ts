@@ -1,4 +1,4 @@
-/** The option `cookies.prefix`: two services on one host name, whose cookies browsers do not part by port. @see RFC 6265bis §8.5 */
+/** The option `cookies.prefix`: two services on one host name. Browsers do not separate cookies by port. @see RFC 6265bis §8.5 */
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -27,14 +27,14 @@ const sources = (): readonly string[] =>
     .filter((path) => path.endsWith('.ts'))
     .sort();
 
-/** Names of cookies in the sources, as `cookieName` and `pathCookieName` get them. */
+/** Returns the names of cookies in the sources, as `cookieName` and `pathCookieName` get them. */
 function namesInSources(): readonly string[] {
   const named = sources().flatMap((path) => [...readFileSync(path, 'utf8').matchAll(/\b(?:pathC|c)ookieName\(['`]([\w-]+)/g)]);
   return [...new Set(named.map(([, name = '']) => name))].sort();
 }
 
 describe('each cookie of a service has the prefix', () => {
-  /** Each line of a `Set-Cookie` that any answer had. */
+  /** Lines of `Set-Cookie` of all answers. */
   const lines: string[] = [];
   const listened = (idp: { callback(): (req: IncomingMessage, res: ServerResponse) => void }) => {
     const answer = idp.callback();
@@ -67,7 +67,7 @@ describe('each cookie of a service has the prefix', () => {
     expect(names.filter((name) => !name.startsWith('eu-1.idp.'))).toEqual([]);
     const bare = names.map((name) => name.slice('eu-1.idp.'.length).replace(/\.sig$/, ''));
     const seen = new Set(bare.map((name) => name.replace(/^(saml-logout)\..*/, '$1')));
-    // A cookie that a source adds is made by one of these ways, or by a way that is to be added here.
+    // The steps above set every cookie of the sources. A new cookie may need a new step here.
     expect([...seen].sort()).toEqual(namesInSources());
     expect(names).toContain('eu-1.idp.session.sig');
   });
@@ -76,7 +76,7 @@ describe('each cookie of a service has the prefix', () => {
     const isOurs = (text: string) => /\bcookies\.set\(['"`]|(['"`])(?:__(?:Host|Secure)-)?idp\.(?!admin\1)[a-z-]+\1/.test(text);
     expect(sources().filter((path) => isOurs(readFileSync(path, 'utf8')))).toEqual([]);
     const writers = sources().filter((path) => /\bcookies\.set\(|\bSet-Cookie', `/.test(readFileSync(path, 'utf8')));
-    // The last one is a browser. Each other gets its names from `cookieName` or `pathCookieName`.
+    // The last file acts as a browser. Each other file gets its names from `cookieName` or `pathCookieName`.
     expect(writers).toEqual([
       'extensions/saml/slo/logout-sequence-cookie.ts',
       'lib/http/pages/chosen-language.ts',

@@ -93,7 +93,7 @@ test('design §1: health, provider, onProvider and configure', async () => {
   await idp.close();
 });
 
-/** A process of its own: what it prints, and that it ends by itself. */
+/** Runs code in a process of its own. Returns its output and its status, which is null if the process did not end by itself. */
 async function run(code: string, env: Record<string, string>): Promise<{ status: number | null; out: string }> {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
     env: { PATH: process.env.PATH ?? '', [MARK]: process.env[MARK], ...env },
@@ -109,7 +109,7 @@ async function run(code: string, env: Record<string, string>): Promise<{ status:
   return { status, out };
 }
 
-/** Lines of oidc-provider's own, but the one about old Node. */
+/** Returns the lines of oidc-provider, except the one about old Node. */
 const upstreamLines = (out: string) =>
   out.split('\n').filter((line) => /oidc-provider|NOTICE|WARNING/.test(line) && !/Node\.js|runtime/i.test(line));
 const modules = new URL('..', import.meta.url);

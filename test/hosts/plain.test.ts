@@ -5,7 +5,7 @@ import { journey, journeySeed, wholeJourney } from '../support/client/journey.js
 import { startIdp } from '../support/service/idp.js';
 import { type IdpInUse, useIdp } from '../support/service/use-idp.js';
 
-/** A request line of our own making: `fetch` would tidy it up. */
+/** Sends a request line as written, because `fetch` would tidy up the line. */
 const raw = (service: IdpInUse, method: string, target: string, headers: Record<string, string> = {}) =>
   new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>((resolve, reject) => {
     const { hostname, port } = new URL(service.issuer);

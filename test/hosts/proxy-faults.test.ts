@@ -1,4 +1,4 @@
-/** Faults of a proxy: the log says once what came, what was expected, and what to do; the examples of docs/embed.md show the same. */
+/** Faults of a proxy: the log shows once the request, the expected one, and the remedy; so do the examples of docs/embed.md. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,7 +13,7 @@ afterEach(async () => {
   service = undefined;
 });
 
-/** What a proxy sends on of a request. */
+/** The parts of a request that a proxy passes on. */
 interface Passed {
   readonly path: string;
   readonly headers?: Headers;
@@ -103,7 +103,10 @@ describe('docs/embed.md: the nginx examples', () => {
   const text = readFileSync(new URL('../../../docs/embed.md', import.meta.url), 'utf8');
   const blocks = [...text.matchAll(/([^\n]*)\n\n```nginx\n([\s\S]*?)```/g)].map(([, said = '', block = '']) => ({ said, block }));
 
-  /** What nginx passes on of a path: a path in `proxy_pass` takes the place of the location's. @see nginx, module ngx_http_proxy_module, proxy_pass */
+  /**
+   * Returns the path that nginx passes on: a path in `proxy_pass` takes the place of the location's.
+   * @see nginx, module ngx_http_proxy_module, proxy_pass
+   */
   const rewritten = (block: string, path: string): string => {
     const [, location = ''] = /location (\S+)/.exec(block) ?? [];
     const [, replacement = ''] = /proxy_pass http:\/\/[^/;]+([^;]*);/.exec(block) ?? [];

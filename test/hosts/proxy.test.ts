@@ -7,7 +7,7 @@ import { journey, journeySeed, wholeJourney } from '../support/client/journey.js
 import { keepLog } from '../support/service/kept-log.js';
 import { testKeys } from '../support/service/keys.js';
 
-/** Stands where TLS ends: passes requests on over plain http, with the headers such proxies set. */
+/** Returns a proxy that ends TLS and passes requests on over plain http, with the headers that such proxies set. */
 const proxyTo = (target: () => number): Server =>
   createServer((req, res) => {
     const headers = {
@@ -53,7 +53,7 @@ describe.each(['https://login.example.com', 'https://login.example.com/idp'])('d
     for (const line of result.setCookies) {
       expect(line).toMatch(/^__(Host|Secure)-/);
       expect(line).toMatch(/; secure/i);
-      // One is for scripts in frames of other sites. @see OpenID Connect Session Management 1.0 §3.2
+      // One cookie is for scripts in frames of other sites. @see OpenID Connect Session Management 1.0 §3.2
       const isForFrames = line.startsWith('__Host-idp.browser-state');
       expect(/; httponly/i.test(line)).toBe(!isForFrames);
       expect(line).toMatch(isForFrames ? /; samesite=none/i : /; samesite=lax/i);

@@ -1,4 +1,4 @@
-/** A restart that loses no request: what a process answers from SIGTERM on, and three nodes that are restarted in turn. */
+/** A restart that loses no request: the answers of a process from SIGTERM on, and the drain of a host's own server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, Agent as HttpAgent, type IncomingMessage, request } from 'node:http';
@@ -16,7 +16,7 @@ interface Answered {
   readonly connection: string | undefined;
 }
 
-/** A request by an agent; `abroad` is called once its headers are sent. */
+/** Sends a request by an agent. */
 const ask = (port: number, agent: HttpAgent, { path = '/.well-known/openid-configuration', method = 'GET', body = '' } = {}) =>
   new Promise<Answered>((resolve, reject) => {
     const sent = request({ port, host: '127.0.0.1', path, method, agent }, (answer: IncomingMessage) => {
@@ -25,7 +25,7 @@ const ask = (port: number, agent: HttpAgent, { path = '/.well-known/openid-confi
     sent.on('error', reject).end(body);
   });
 
-/** A process with `idp.listen()`, which ends by SIGTERM as docs/operate.md has it. */
+/** Starts a process with `idp.listen()`, which ends by SIGTERM as docs/operate.md says. */
 async function startProcess(): Promise<{ readonly child: ChildProcess; readonly port: number; readonly ended: Promise<unknown[]> }> {
   const root = new URL('../..', import.meta.url);
   const code = `
@@ -66,7 +66,7 @@ describe('from SIGTERM on, with idp.listen()', () => {
       for (;;) {
         const answer = await ask(port, agent).catch((error: NodeJS.ErrnoException) => error);
         if (answer instanceof Error) {
-          // A new connection is refused, which every load balancer takes to another node; nothing else is.
+          // New connections alone are refused, and every load balancer takes these to another node.
           if (answer.code !== 'ECONNREFUSED') failures.push(String(answer.code));
           return;
         }
@@ -77,14 +77,14 @@ describe('from SIGTERM on, with idp.listen()', () => {
     const calling = callers.map(call);
     await sleep(300);
     const slow = ask(port, new HttpAgent({ keepAlive: true }), { path: '/idp/slow' });
-    // Of a browser that opens connections before it needs them.
+    // A browser may open a connection before it needs one.
     const unused = connect(port, '127.0.0.1').on('error', (error) => failures.push(`unused: ${error}`));
     await once(unused, 'connect');
     await sleep(100);
     child.kill('SIGTERM');
     await Promise.all(calling);
     expect(failures).toEqual([]);
-    // A connection that is new when the drain begins may be one more.
+    // A connection that is new when the drain begins may add one.
     expect(told).toBeGreaterThanOrEqual(callers.length);
     expect(await slow).toEqual({ status: 200, connection: 'close' });
     expect(await ended).toEqual([0, null]);
@@ -97,7 +97,7 @@ describe('from SIGTERM on, with idp.listen()', () => {
     const failed = expect(cut).rejects.toMatchObject({ code: 'ECONNRESET' });
     await sleep(200);
     child.kill('SIGTERM');
-    // It has begun to end once it refuses connections.
+    // A process that refuses connections has begun to end.
     await until(() => isRefused(port));
     child.kill('SIGTERM');
     expect(await ended).toEqual([null, 'SIGTERM']);

@@ -1,4 +1,4 @@
-/** In development, `listen` answers `/` for whoever has just started the service. */
+/** The page at `/` of `listen` in development, for a developer who has just started the service. */
 
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -31,7 +31,7 @@ const seed = {
 };
 const listen = async (options: { extensions?: Extension[]; path?: string } = {}) => {
   const { path = '', ...more } = options;
-  // The port is known first: the issuer has it.
+  // The port is chosen first, because the issuer contains the port.
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   idp = await createIdentityProvider({ issuer: origin + path, seed, keys: { signing: testKeys }, logger: silent, ...more });

@@ -86,7 +86,7 @@ test('design §5: `trustProxy` sees the request as the host made it, whoever rea
     },
   });
   await journey(service.issuer, new Agent({ 'x-forwarded-for': '203.0.113.7' }));
-  // The application calls from here.
+  // The application calls from this machine.
   expect(new Set(seen)).toEqual(new Set(['203.0.113.7', '127.0.0.1']));
   await service.close();
 });

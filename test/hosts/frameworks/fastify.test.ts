@@ -5,7 +5,7 @@ import type { IdentityProvider } from 'tenant-idp';
 import { journey, journeySeed, wholeJourney } from '../../support/client/journey.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
-/** As docs/embed.md says. */
+/** Mounts the service in Fastify as docs/embed.md says. */
 const host = (idp: IdentityProvider): RequestListener => {
   const listener = idp.callback();
   let server: Server | undefined;

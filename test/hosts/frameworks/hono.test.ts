@@ -7,7 +7,7 @@ import type { IdentityProvider } from 'tenant-idp';
 import { journey, journeySeed, wholeJourney } from '../../support/client/journey.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
-/** As docs/embed.md says. */
+/** Mounts the service in Hono as docs/embed.md says. */
 const host = (idp: IdentityProvider): RequestListener => {
   const app = new Hono<{ Bindings: HttpBindings }>();
   const listener = idp.callback();

@@ -15,7 +15,7 @@ interface HostApp {
   readonly listen: (idp: IdentityProvider) => ReturnType<Koa['callback']>;
 }
 
-/** A host with an error handler and a counter in a session of its own, under keys of its own, around what it mounts. */
+/** Returns a host that mounts the service. The host has its own error handler, and a counter in its own session under its own keys. */
 function hostApp(layers: (app: Koa) => readonly Middleware[], mounted = (idp: IdentityProvider) => idp.middleware()): HostApp {
   const errors: unknown[] = [];
   return {
@@ -91,7 +91,7 @@ describe.each(orders)('design §1 hosts: koa behind [%s %s %s]', (...order) => {
       { grant_type: 'x'.repeat(60_000) },
       { authorization: basic('web', 'web-secret') },
     );
-    // Who reads a body answers for its size.
+    // The layer that reads a body limits its size.
     expect(huge).toMatchObject(
       order.includes('parser') ? { status: 500, text: 'host error' } : { status: 400, json: { error: 'invalid_request' } },
     );

@@ -19,7 +19,7 @@ async function appWith(idp: IdentityProvider): Promise<RequestListener> {
   return adapter.getInstance() as RequestListener;
 }
 
-/** As docs/embed.md says. */
+/** Mounts the service in NestJS as docs/embed.md says. */
 const host = (idp: IdentityProvider): RequestListener => {
   const app = appWith(idp);
   return (req, res) => void app.then((listener) => listener(req, res));
