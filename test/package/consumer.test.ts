@@ -1,4 +1,4 @@
-/** A project that installed the package: what it gets is what was packed, with the dependencies that the package names and no others. */
+/** A project that installed the package: it gets the packed files, with the dependencies that the package names and no others. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ const run = promisify(execFile);
 describe('design §1: in a project that installed the package', () => {
   let installed: InstalledPackage;
   let project: string;
-  /** What the compiler says about both programs, and about the types of the package. */
+  /** Lines of the compiler about both programs, and about the types of the package. */
   let said: readonly string[];
   beforeAll(async () => {
     installed = await installPackage();

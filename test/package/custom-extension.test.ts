@@ -1,4 +1,4 @@
-/** examples/custom-extension as a stranger has it: copied out of the packed tarball, compiled against it, run outside the repository. */
+/** examples/custom-extension as a stranger gets it: copied out of the packed tarball, compiled against it, run outside the repository. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, readdir } from 'node:fs/promises';
@@ -23,7 +23,7 @@ let issuer: string;
 let partner: TinyUpstream;
 let chatServer: Awaited<ReturnType<typeof startChatServer>>;
 
-/** Takes what it is told. */
+/** Starts a chat server that keeps the notifications that it gets. */
 async function startChatServer() {
   const told: Json[] = [];
   const server = createServer(async (req, res) => {
@@ -69,7 +69,7 @@ afterAll(async () => {
 const pkce = createPkce();
 const urlOf = (parameters: Record<string, string>) =>
   authorizeUrl(issuer, { redirect_uri: redirectUri, code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters });
-/** The claims of the ID token that an authorization response brings. */
+/** Redeems the code of an authorization response. Returns the claims of the ID token. */
 async function claimsOf({ location = '' }: Answer, client = 'web'): Promise<Json> {
   const code = new URL(location).searchParams.get('code') ?? '';
   const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier };
@@ -77,7 +77,7 @@ async function claimsOf({ location = '' }: Answer, client = 'web'): Promise<Json
   return JSON.parse(Buffer.from(json.id_token.split('.')[1], 'base64url').toString());
 }
 
-/** Signs somebody in to the client `web` and redeems the code. */
+/** Signs a user in to the client `web` and redeems the code. */
 async function tokensOf(userName: string, parameters: Record<string, string> = {}, agent = new Agent()): Promise<Json> {
   const { verifier, challenge } = createPkce();
   const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
@@ -134,7 +134,7 @@ describe('examples/custom-extension on the packed tarball', () => {
       const { action, fields } = formOf(page);
       return throughPartner(agent, await agent.post(action.replace('/identifier', '/method'), { ...fields, idp: 'partner' }));
     };
-    /** A browser that goes to the partner and back. */
+    /** Takes a browser to the partner and back. */
     const throughPartner = async (agent: Agent, { location = '' }: Answer) => {
       const back = await fetch(location, { redirect: 'manual' });
       return agent.follow(await agent.get(back.headers.get('location') ?? ''));

@@ -1,4 +1,4 @@
-/** First contact: who imports the library waits for nothing that only a service needs. */
+/** First contact: an import of the library does not wait for code that only a service needs. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';

@@ -1,4 +1,4 @@
-/** A project in a temporary folder that installed the package: what was packed, with the dependencies that the package names and no others. */
+/** A project in a temporary folder with the package: the packed files, and the dependencies that the package names and no others. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
@@ -13,16 +13,16 @@ interface Manifest {
 export interface InstalledPackage {
   /** The project's folder. */
   readonly project: string;
-  /** Paths of what was packed. */
+  /** Paths of the packed files. */
   readonly packed: readonly string[];
-  /** Compiles files of the project, as strictly as one can; answers what the compiler says about them and about the types of the package. */
+  /** Compiles files of the project, as strictly as possible. Returns the lines about these files and about the types of the package. */
   compile(files: readonly string[], ...options: string[]): Promise<string[]>;
 }
 
 const run = promisify(execFile);
 const compiler = resolve('node_modules/@typescript/native/bin/tsc');
 
-/** Packs it, and installs what was packed. The list of that is there last. */
+/** Packs the package, and installs the packed files. Writes the list of these files last. */
 async function install(project: string, list: string): Promise<void> {
   const installed = join(project, 'node_modules');
   await mkdir(join(installed, 'tenant-idp'), { recursive: true });
@@ -39,7 +39,7 @@ async function install(project: string, list: string): Promise<void> {
   await rename(`${list}.new`, list);
 }
 
-/** One for all test files of a run: the first that asks makes it. */
+/** Returns the project, which all test files of a run share. The first call makes the project, and the others wait for it. */
 export async function installPackage(): Promise<InstalledPackage> {
   const project = join(process.env.FOLDER_OF_RUN ?? '', 'consumer');
   const list = join(project, 'packed.json');

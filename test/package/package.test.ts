@@ -1,4 +1,4 @@
-/** What users of the package get, and what the repository keeps out of it. */
+/** The files that users of the package get, and the texts that the repository keeps out. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ const readJson = async <T>(file: string) => JSON.parse(await readFile(file, 'utf
 /** `./dist/lib/index.js` → `lib/index`. */
 const stem = (target: string) => target.replace(/^\.\/dist\//, '').replace(/\.js$/, '');
 
-/** The package in whose node_modules a path lies: `node_modules/a/node_modules/b` → `node_modules/a`, and at last ''. */
+/** Returns the package in whose node_modules a path lies: `node_modules/a/node_modules/b` → `node_modules/a`, and at last ''. */
 const enclosing = (path: string) => path.replace(/\/?node_modules\/(@[^/]+\/)?[^/]+$/, '');
 
 const exported = (await readJson<Manifest>('package.json')).exports;

@@ -39,11 +39,11 @@ interface Invocation {
   /** Ports of the demo. */
   readonly PORT?: string;
   readonly RP_PORT?: string;
-  /** For the node that runs the step. */
+  /** Flags of the Node process that runs the step. */
   readonly flags?: string[];
   /** The program that fails. */
   readonly FAIL?: string;
-  /** Set: npm takes its time. */
+  /** If set, npm waits for half a second. */
   readonly SLOW?: string;
 }
 
@@ -52,7 +52,7 @@ interface Run {
   readonly output: string;
 }
 
-/** The state after a clone: no packages, nothing built. */
+/** Creates the state after a clone: no packages, nothing built. */
 export async function cloneWorkingCopy() {
   const root = await mkdtemp(join(tmpdir(), 'ready-'));
   const path = (file: string) => join(root, file);
@@ -70,7 +70,7 @@ export async function cloneWorkingCopy() {
   return {
     path,
     write,
-    /** Asks for another version of the one dependency. */
+    /** Requires another version of the one dependency. */
     changeDependency: () => write('package-lock.json', lockFile('2.0.0')),
     ready: ({ mode = [], flags = [], ...env }: Invocation = {}) =>
       new Promise<Run>((resolve) => {
@@ -80,7 +80,7 @@ export async function cloneWorkingCopy() {
           resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr }),
         );
       }),
-    /** A run whose npm hangs by now: the process that was started, and that npm. */
+    /** Starts a run and waits until its npm hangs. Returns the process and the id of that npm. */
     async hanging(): Promise<{ readonly child: ChildProcess; readonly npm: number }> {
       const env = { ...process.env, HANG: 'yes', npm_execpath: path('npm-cli.js') };
       const child = spawn(process.execPath, [path('ready.mjs')], { env, stdio: 'ignore' });
@@ -88,7 +88,7 @@ export async function cloneWorkingCopy() {
       await rm(path('hanging'));
       return { child, npm };
     },
-    /** What was called since the last time one asked. */
+    /** Returns the programs that were called since the last time. */
     calls: async () => {
       const text = await readFile(path('calls'), 'utf8').catch(() => '');
       await rm(path('calls'), { force: true });
