@@ -36,14 +36,14 @@ describe('one address in several spellings', () => {
     expect((await t.directory.accounts.candidates(spelling)).map(({ person }) => person.id)).toEqual([made.id]);
     expect((await t.directory.accounts.withEmail(`\u200b${spelling}\u00a0`, undefined)).map(({ person }) => person.id)).toEqual([made.id]);
 
-    // Another spelling of a proven address is proven, and nobody is told of a change.
+    // Another spelling of a proven address is proven, and no event says that the address changed.
     await t.dispatchedOfPersons();
     const changed = await persons.update(made.id, { email: spelling });
     expect(changed).toMatchObject({ email: spelling, user: { emailVerified: true } });
     expect(changed.user).not.toHaveProperty('formerEmails');
     expect((await t.dispatchedOfPersons()).map(({ type }) => type)).not.toContain('UserEmailChanged');
 
-    // Another mailbox is not.
+    // Another mailbox is not proven.
     expect((await persons.update(made.id, { email: 'Ola@bücher.example' })).user).toMatchObject({ emailVerified: false });
   });
 });

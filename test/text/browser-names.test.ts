@@ -1,4 +1,4 @@
-/** Browsers and operating systems of real `User-Agent` headers, and of headers that somebody invented. */
+/** Browsers and operating systems of real and of invented `User-Agent` headers. */
 import { expect, test } from '@jest/globals';
 import { browserNames, browserOf, browserOfRequest } from '../../lib/display/browser-names.js';
 

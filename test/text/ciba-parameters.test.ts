@@ -1,4 +1,4 @@
-/** Each parameter of an authentication request is sorted: it has a kind of text, or a rule that takes no character nobody sees, or a reason. */
+/** Each parameter of an authentication request is sorted: by a kind of text, a rule that refuses invisible characters, or a reason. */
 import { describe, expect, test } from '@jest/globals';
 import { parameterNames } from '../../extensions/ciba/parameters.js';
 import { callsTo, cibaClient, useCallCentre, withClients } from '../support/client/ciba/call-centre.js';
@@ -16,7 +16,7 @@ const service = useCallCentre({
 const calls = () => callsTo(service);
 
 type Name = (typeof parameterNames)[number];
-/** The errors for a parameter with a character that nobody sees. */
+/** The errors for a parameter with an invisible character. */
 const refused: Partial<Record<Name, string>> = {
   scope: 'invalid_scope',
   binding_message: 'invalid_binding_message',
@@ -27,7 +27,7 @@ const refused: Partial<Record<Name, string>> = {
   eid_user_visible_data_format: 'invalid_request',
   eid_call_initiator: 'invalid_request',
 };
-/** Parameters that take such characters, and why. */
+/** Parameters that accept invisible characters, each with the reason. */
 const others: Partial<Record<Name, string>> = {
   login_hint: 'is compared with what is stored, without characters that nobody sees',
   acr_values: 'is parsed, compared, and never shown',

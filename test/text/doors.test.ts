@@ -38,7 +38,7 @@ beforeAll(async () => {
   document = (await root('/openapi.json')).json;
 });
 
-/** Members without a kind, and why. */
+/** Members without a kind, by the reason. */
 const others: Readonly<Record<string, readonly string[]>> = {
   'are compared with what is stored': [
     ...[
@@ -105,7 +105,7 @@ function textsOf(schema: Json, path: string): readonly TextAt[] {
 const unsorted = (texts: readonly TextAt[]): readonly string[] =>
   texts.filter(([path, schema]) => !isSorted(schema) && !isOther(path)).map(([path]) => path);
 
-/** A value that has the text at the path and nothing else. */
+/** Returns a value that has the text at the path and nothing else. */
 const valueAt = (path: string, text: unknown): Json =>
   path
     .split('/')
@@ -152,12 +152,12 @@ describe('texts of operations', () => {
 });
 
 describe('E-F: a change', () => {
-  /** The operation that creates what a `PATCH` changes. */
+  /** Returns the path of the operation that creates the record of a `PATCH`. */
   const creating = (path: string): string =>
     path === '/tenants/{tid}/users/{id}' ? '/tenants/{tid}/persons/{id}/user' : path.replace(/\/\{\w+\}$/, '');
   const changes = () =>
     operations()
-      // What a tenant has once, such as its SAML entity, is created by no request.
+      // No request creates a record that a tenant has once, such as its SAML entity.
       .filter(({ method, path }) => method === 'PATCH' && path.endsWith('}'))
       .map(({ path, operation }) => ({ path, made: creating(path), body: bodyOf(operation) }));
   const wrong = ['', 'https://a\u202eb', 'x'.repeat(5000), 5];
@@ -182,7 +182,7 @@ describe('E-F: a change', () => {
           const said = problemsAt(await root.post(at(made), given), text);
           if (said.length === 0) continue;
           const answer = await root.patch(at(path), given);
-          // The form is checked first. Other rules compare a change with the record, and most of these paths name none.
+          // The form is checked first. Other rules compare a change with the record, and most of these paths name no record.
           if (answer.status === 404) continue;
           expect([path, text, value, problemsAt(answer, text)]).toEqual([path, text, value, said]);
           expect(JSON.stringify(said)).not.toContain('union');
@@ -194,7 +194,7 @@ describe('E-F: a change', () => {
 });
 
 describe('texts of seeds', () => {
-  /** The form of a seed, and of each extension that has one. */
+  /** The forms of extensions that have one in seeds, by name of the extension. */
   const forms = new Map(
     [...standardExtensions(), saml()].flatMap(({ name, seed }) => (seed === undefined ? [] : [[name, seed.form] as const])),
   );
@@ -224,12 +224,15 @@ describe('texts of seeds', () => {
   });
 });
 
-/** Fields of forms that nobody types: chosen from a list, or hidden. `identifier` is compared by {@link comparedUserNames}, which drops no former name. */
+/**
+ * Fields of forms that nobody types: chosen from a list, or hidden. `identifier` is compared by {@link comparedUserNames}, which drops no
+ * former name.
+ */
 const hidden = new Set([
   ...['idp', 'step', 'choice', 'subject', 'remove', 'removed', 'add', 'forget', 'oid', 'response', 'decision', 'stranger'],
   ...['unlink', 'parent', 'over', 'another', 'find', 'back', 'all', 'identifier', 'organisation'],
   ...['connect', 'end', 'others', 'seen', 'session'],
-  // Read by `cleanCode`.
+  // `cleanCode` reads these fields.
   ...['code', 'recovery', 'minutes'],
 ]);
 

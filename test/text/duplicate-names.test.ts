@@ -6,7 +6,7 @@ import { testDirectory } from '../support/service/test-directory.js';
 
 type Stored = Row & { readonly user: { readonly userName: string; readonly userNameKey: string } };
 
-/** Writes the name as a version stored it that kept invisible characters and the number of spaces in the key. */
+/** Writes the name as an earlier version did, which kept invisible characters and the number of spaces in the key. */
 const writeFormer = (store: DirectoryStore, id: string, userName: string) =>
   store
     .collection<Stored>('persons')
@@ -53,7 +53,7 @@ test.each(names)(
     expect(await problems()).toEqual([{ code: 'user_name_duplicate', collection: 'persons', id: two?.id }]);
     expect(warned).toHaveLength(1);
 
-    // A change of another member of either is none of the name.
+    // A change of another member is no change of the name.
     for (const id of [one, two].map((person) => person?.id ?? ''))
       expect((await persons.update(id, { givenName: 'C' })).givenName).toBe('C');
     await expect(persons.create({ givenName: 'A', familyName: 'B', user: { userName: name } })).rejects.toMatchObject({

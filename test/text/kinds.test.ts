@@ -10,7 +10,7 @@ const everyPoint = (property: RegExp): readonly string[] =>
 
 const nameOf = (character: string): string => `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
 
-/** Characters of each sort that nobody sees, or that are no text. */
+/** Characters of each sort that is invisible or no text. */
 const sorts: Readonly<Record<string, readonly string[]>> = {
   'controls, C1 controls among them': everyPoint(/\p{Cc}/u).filter((character) => character !== '\n'),
   'separators of lines and paragraphs': ['\u2028', '\u2029'],

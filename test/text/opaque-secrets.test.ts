@@ -1,4 +1,7 @@
-/** E-E: passwords and secrets are opaque. Each door that sets a password keeps all of it, and each door that takes a password or a secret compares all of it. */
+/**
+ * E-E: passwords and secrets are opaque. Each door that sets a password keeps the whole password. Each door that takes a password or a
+ * secret compares all of it.
+ */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { acceptIn, captureMail, invite, invitingSeed, tenantNamed } from '../support/administration/invitations.js';
 import { Agent, authorizeUrl, basic, createPkce, postForm, signIn } from '../support/client/agent.js';
