@@ -1,4 +1,4 @@
-/** Each example runs, signs a user in over HTTP, and ends when it is told to. */
+/** Each example runs, signs a user in over HTTP, and ends after SIGTERM. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -209,7 +209,7 @@ describe('the demo', () => {
 test('a SIGTERM to npm start ends the demo too, of which npm is not the parent', async () => {
   const [port, rpPort] = [await freePort(), await freePort()];
   const env = { ...process.env, PORT: String(port), RP_PORT: String(rpPort) };
-  // Without the script before it, which would build anew what runs here.
+  // Skips the script before `start`, which would build the running files again.
   const npm = spawn('npm', ['start', '--ignore-scripts'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
   let said = '';
   npm.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -1,4 +1,7 @@
-/** Issues 5.6 and 44.3: the example over Redis and MongoDB, and over PostgreSQL, in production: two processes behind one port, as the servers' owner would run them. */
+/**
+ * Issues 5.6 and 44.3: the example over Redis and MongoDB, and over PostgreSQL, in production. Two processes serve one port, as an operator
+ * would run them.
+ */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,7 +22,7 @@ const issuer = 'https://login.example.test';
 const redirectUri = 'https://app.example.test/callback';
 const password = 'correct horse battery';
 
-/** Sends what is meant for the issuer to the port, as the proxy does that ends TLS; each request on a connection of its own. */
+/** Browser that sends requests for the issuer to the port, as a proxy that ends TLS does, each on a connection of its own. */
 class ProxiedAgent extends Agent {
   constructor(readonly origin: string) {
     super({ connection: 'close', 'x-forwarded-for': '203.0.113.7' });
@@ -92,7 +95,7 @@ describe('the production example', () => {
   withServer('POSTGRES_URL', (database) => serving({ database }));
 });
 
-/** The settings that the example makes for itself. */
+/** Returns the settings that the example makes for itself. */
 async function madeEnv(env: Record<string, string> = {}): Promise<Record<string, string>> {
   const file = join(folder, `${randomUUID()}.env`);
   expect((await runExample('production/make-env', env, { args: [file] })).stderr).toBe('');
@@ -141,13 +144,13 @@ function serving(servers: Servers): void {
     await dropDatabase(servers.database, space);
   });
 
-  /** What a load balancer learns: whether it is ready. */
+  /** Returns the answer to a load balancer: whether the service is ready. */
   async function health(): Promise<{ status: number; json: Json }> {
     const response = await fetch(`${origin}/healthz`, { headers: { connection: 'close' } });
     return { status: response.status, json: await response.json() };
   }
 
-  /** How many requests each of two processes has had, by its id. */
+  /** Returns the number of requests of each of two processes, by process id. */
   async function processes(): Promise<ReadonlyMap<number, number>> {
     const found = new Map<number, number>();
     for (let attempt = 0; found.size < 2 && attempt < 100; attempt += 1) {
@@ -157,7 +160,7 @@ function serving(servers: Servers): void {
     return found;
   }
 
-  /** Which of the two has a request is up to the operating system. @returns whether both had several in `steps`. */
+  /** Runs `steps`. The operating system chooses the process of each request. @returns whether both processes had several. */
   async function landsOnBoth(steps: () => Promise<void>): Promise<boolean> {
     const before = await processes();
     await steps();
