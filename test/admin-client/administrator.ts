@@ -1,4 +1,4 @@
-/** A client that administers all tenants, beside the world of the other tests. */
+/** Seed with a client that administers all tenants, in addition to the seed of the other tests. */
 import type { IdentityProvider } from 'tenant-idp';
 import { type AdminClient, type AdminClientOptions, createAdminClient } from 'tenant-idp/admin-client';
 import { testSeed } from '../support/service/seed.js';
@@ -19,7 +19,7 @@ const resources = [
   'webhooks',
 ];
 const administratorScopes = resources.flatMap((name) => [`idp.${name}:read`, `idp.${name}:write`]).concat('idp.events:read');
-/** It needs escapes. */
+/** A secret that needs escapes. */
 export const administratorSecret = 'a secret: 100 % (!)';
 
 export const administratorSeed = {

@@ -1,4 +1,4 @@
-/** `tenant-idp/admin-client`: a token that is kept, requests that are sent again where that is safe, errors with codes. */
+/** `tenant-idp/admin-client`: a token is kept, requests are retried if that is safe, and errors have codes. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { isAdminApiError } from 'tenant-idp/admin-client';
 import { useIdp } from '../support/service/use-idp.js';
@@ -14,10 +14,10 @@ interface Sent {
   readonly headers: Headers;
 }
 
-/** What happens to a request, by its number. */
+/** Outcome of one request to the API. */
 type Fate = 'goes through' | 'is lost' | 'its answer is lost' | Response;
 
-/** `fetch` that keeps what is sent; `fates` are those of requests to the API, in order. */
+/** Returns a `fetch` that records requests. `fates` are the outcomes of the requests to the API, in order. */
 function watched(...fates: readonly Fate[]) {
   const sent: Sent[] = [];
   const toApi = (): Sent[] => sent.filter(({ path }) => path.startsWith('/idp/api/v1/'));

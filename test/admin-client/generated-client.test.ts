@@ -1,4 +1,4 @@
-/** A client that a public generator makes of the OpenAPI document compiles, and works. */
+/** A client that a public generator makes from the OpenAPI document compiles and works. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

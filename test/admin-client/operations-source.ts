@@ -1,6 +1,6 @@
 /**
- * The types of the admin client, written from the OpenAPI document of the service. `openapi-typescript` makes the type of each schema; here they get names and
- * are put together by operation, so that an editor shows `Person` and not the members of a person.
+ * Types of the admin client, written from the OpenAPI document of the service. `openapi-typescript` makes the type of each schema. This
+ * file names the types and groups them by operation, so that an editor shows `Person` and not the members of a person.
  */
 import { spawnSync } from 'node:child_process';
 import { astToString, type GlobalContext, type SchemaObject, transformSchemaObject } from 'openapi-typescript';
@@ -32,7 +32,7 @@ export interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** The file `lib/admin-client/operations.ts`, formatted. */
+/** Returns the formatted text of `lib/admin-client/operations.ts`. */
 export function operationsSource({ paths, components }: OpenApi): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ route: `${method.toUpperCase()} ${path}`, operation })),
@@ -83,7 +83,7 @@ const schemaOf = (content: Content | undefined): Schema | undefined => Object.va
 const parametersType = (parameters: readonly Parameter[]): string =>
   `{ ${parameters.map(({ name, required, schema }) => `readonly ${nameOf(name)}${required ? '' : '?'}: ${typeOf(schema)};`).join(' ')} }`;
 
-/** The descriptions of refusals name their codes. */
+/** Returns the codes of refusals, which the descriptions of the refusals name. */
 const codesOf = ({ responses }: Operation): string[] =>
   Object.entries(responses)
     .filter(([status]) => !status.startsWith('2'))
@@ -93,25 +93,25 @@ const literal = (value: unknown): string =>
   typeof value === 'string' ? `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'` : JSON.stringify(value);
 const nameOf = (name: string): string => (/^[A-Za-z_]\w*$/.test(name) ? name : literal(name));
 
-/** Settings of `openapi-typescript` that a schema by itself needs. */
+/** Settings of `openapi-typescript` that a single schema needs. */
 const ctx = { immutable: true, discriminators: { objects: {}, refsHandled: [] }, injectFooter: [] } as unknown as GlobalContext;
 
-/** Returns the type of a schema. Schemas of the components stand in it by name. */
+/** Returns the type of a schema, with schemas of the components by name. */
 const typeOf = (schema: Schema): string =>
   astToString(transformSchemaObject(schema as SchemaObject, { path: '#', ctx }))
     .trim()
     .replace(/components\["schemas"\]\["(\w+)"\]/g, '$1')
     .replace(/[ \t]*\/\*\*([\s\S]*?)\*\/\n?/g, (_, comment: string) => plainComment(comment))
-    // Small objects on one line.
+    // Puts small objects on one line.
     .replace(/\{\n[^{}/]*\}/g, (members) => members.replace(/\s+/g, ' '));
 
-/** Returns a comment without what the type says as well. Editors show a description as text where it is no tag. */
+/** Returns a comment without the parts that the type has too. Editors show a description as text if it is no tag. */
 function plainComment(comment: string): string {
   const lines = comment
     .split('\n')
     .map((line) => line.replace(/^\s*\*?\s*(?:@description )?/, '').trim())
     .filter((line) => line !== '' && !/^@(?:enum|constant)\b/.test(line))
-    // The description first: editors cut a comment short.
+    // Puts the description first, because editors cut a comment short.
     .sort((a, b) => Number(a.startsWith('Format: ')) - Number(b.startsWith('Format: ')));
   return lines.length === 0 ? '' : `/** ${lines.join('. ')} */\n`;
 }
