@@ -1,4 +1,4 @@
-/** Events are kept as long as `lifetimes.events` says, by a job; what a webhook still has to get stays. */
+/** Retention of events: a job removes events after `lifetimes.events`, except the events that a webhook waits for. */
 import { afterAll, afterEach, expect, test } from '@jest/globals';
 import type { ExtensionContext, JobRound } from 'tenant-idp/extension';
 import { events } from '../../extensions/events/index.js';
@@ -20,7 +20,7 @@ const service = useIdp({
   extensions: [
     {
       name: 'beside',
-      // The job opens no secret of a webhook, but what it is made of asks for the purpose.
+      // The job opens no secret of a webhook, but creating the job needs a purpose of this extension.
       start: async (given) => {
         context = { ...given, keys: { ...given.keys, seal: (purpose) => given.keys.seal(`beside ${purpose}`) } };
       },
@@ -30,7 +30,7 @@ const service = useIdp({
 afterEach(() => backToPresent());
 afterAll(() => receiver?.close());
 
-/** Its interval is ten minutes of real time: here it runs at once. */
+/** Runs the job immediately, because its interval is ten minutes of real time. */
 async function retention(): Promise<void> {
   const job = events()
     .jobs?.(context)
@@ -72,7 +72,7 @@ test('lifetimes.events: the job takes away what is older, but for what a webhook
   const gone = await feed(old[0]?.sequence);
   expect([gone.status, gone.json.code]).toEqual([410, 'cursor_expired']);
 
-  // Nobody waits for the rest any more.
+  // No webhook waits for the other events any more.
   await (await root()).remove(`/webhooks/${webhook.json.id}`);
   await until(async () => {
     await retention();
@@ -95,7 +95,7 @@ test('what was given up for a webhook goes with the event', async () => {
     await letters.insert({ webhookId: 'any', event, attempts: 7, problem: 'none', at: new Date().toISOString() }, { id });
     return id;
   };
-  // After the events of the test before.
+  // Moves the clock past the events of the previous test.
   passTime(3 * DAY);
   const old = await giveUp();
   passTime(6 * DAY);

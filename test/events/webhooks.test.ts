@@ -19,13 +19,13 @@ let receiver: WebhookReceiver;
 const open: WebhookReceiver[] = [];
 const DAY = 86_400;
 
-/** Tokens end while time passes. */
+/** Returns a client with a new token, because tokens expire while time passes. */
 const as = async (client: string): Promise<AdminClient> =>
   administer(service.issuer, await adminToken(service.issuer, client, scopes.join(' ')));
 const created = async (of = tid): Promise<string> =>
   (await service.idp.tenant(of).persons.create({ givenName: 'Given', familyName: 'Family' })).id;
 const about = (id: string) => (hook: Hook) => hook.event.subject === id;
-/** Verified as receivers do. @throws when it is none of ours. */
+/** Verifies a delivery as receivers do. @throws if the service did not sign the delivery. */
 const verified = (hook: Hook, secret: string) => new Webhook(secret).verify(hook.body, hook.headers as Record<string, string>);
 
 async function webhook(body: Readonly<Record<string, unknown>> = {}, path = `/tenants/${tid}/webhooks`, client = 'root') {
@@ -251,7 +251,7 @@ describe('design §8: webhooks', () => {
     await created(acme);
     await until(() => slow.hooks.length >= 4);
     await receiver.received(about(await created()));
-    // They have their share of what is sent at once; more would come once somebody gave up on them.
+    // Slow receivers have only their share of concurrent deliveries. More follow only after a slow delivery is given up.
     expect(slow.hooks.length).toBe(4);
     free();
     await until(() => slow.hooks.length >= 20);
