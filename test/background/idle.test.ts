@@ -1,4 +1,4 @@
-/** Performance: what an idle node asks its stores, and how late the events of one node reach the listeners of another. */
+/** Performance: calls of an idle node to its stores, and the delay until events of one node reach the listeners of another. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -51,11 +51,11 @@ test('performance: events are dispatched at once on the node that wrote and disp
       while (!heard.has(id)) await sleep(5);
       late[index]?.push((heard.get(id) as number) - written);
     }
-  // The median, because the machine of the tests may be busy.
+  // The median is compared, because the machine of the tests may be busy.
   const medians = late.map((each) => each.sort((one, other) => one - other)[2] ?? 0);
   const [best = 0, worst = 0] = medians.sort((one, other) => one - other);
   if (process.env.SHOW_CALLS) process.stderr.write(`${JSON.stringify(late)}\n`);
   expect(best).toBeLessThan(100);
-  // One look each second, and the time of the machine.
+  // The node looks once each second, and the machine needs time.
   expect(worst).toBeLessThan(1_500);
 }, 30_000);

@@ -1,7 +1,9 @@
-/** A node that works on rows which the process that started it keeps, together with the lease. It is killed in the middle of a round. */
+/**
+ * A node that works on rows. The rows and the lease are in the process that started the node. The node is killed in the middle of a round.
+ */
 import { rounds } from '../../lib/background/rounds.js';
 
-/** What the node asks for; `id` names the answer. */
+/** Request of the node to its parent process; `id` names the answer. */
 export type Ask = { readonly id: number } & ({ readonly lease: number } | { readonly rows: true } | { readonly remove: string });
 export type Answer = { readonly id: number; readonly value: unknown };
 

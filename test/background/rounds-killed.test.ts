@@ -1,4 +1,4 @@
-/** Threat H3: a node is killed with `kill -9` in the middle of a round. Another node goes on after the lease, and not before. */
+/** Threat H3: a node is killed with `kill -9` in the middle of a round. Another node continues when the lease has expired, not before. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';

@@ -1,4 +1,4 @@
-/** The engine of background work, promise by promise. What each user of it does between its own writes is tested where that user is. */
+/** Engine of background work, promise by promise. The steps of a user of the engine between its own writes have tests beside that user. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createLeases } from '../../adapters/memory/leases.js';
 import { type Round, type Rounds, type RoundsOptions, rounds } from '../../lib/background/rounds.js';
@@ -18,7 +18,7 @@ afterEach(async () => {
   [made, gates] = [[], []];
 });
 
-/** Work that has begun. */
+/** Starts work. */
 function begin(options: Partial<RoundsOptions> & Pick<RoundsOptions, 'run'>): Rounds {
   const logger = { error: (fields: object, message: string) => void logged.push([fields, message]) };
   const work = rounds({ name: 'tidying', every: LONG_MS, logger, messages, ...options });
@@ -27,7 +27,7 @@ function begin(options: Partial<RoundsOptions> & Pick<RoundsOptions, 'run'>): Ro
   return work;
 }
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-/** A promise, and what fulfils it. */
+/** Returns a promise, and a function that fulfils the promise. */
 function gate(): { readonly passed: Promise<void>; open(): void } {
   let open = (): void => {};
   const passed = new Promise<void>((resolve) => {
@@ -121,7 +121,7 @@ describe('the lease', () => {
     const closedAt = performance.now();
     await first.close();
     await until(() => other.rounds() > 0);
-    // Well before the term of ten seconds.
+    // This is well before the end of the lease, which has ten seconds.
     expect(performance.now() - closedAt).toBeLessThan(5_000);
   });
 
@@ -248,7 +248,7 @@ describe('rows', () => {
     await pause(10);
     expect(begun).toEqual(['a', 'b']);
     open();
-    // Its first attempt has ended by now.
+    // The first attempt of the row has ended by now.
     expect([await again, await third]).toEqual([true, true]);
     await work.idle();
     expect(begun.sort()).toEqual(['a', 'a', 'b', 'c']);
@@ -274,7 +274,7 @@ describe('rows', () => {
     expect(await work.attempt({ id: 'good' }, async () => undefined)).toBe(true);
     fails = false;
     expect([await attempt(3), work.problems()]).toEqual([true, []]);
-    // After a second, the back-off of the first failure.
+    // The row is ready after a second, the back-off of the first failure.
     fails = true;
     await attempt(4);
     const failedAt = performance.now();
@@ -342,7 +342,7 @@ describe('closing', () => {
         for (const id of rows.splice(0))
           await round.attempt({ id }, async () => {
             done.push(id);
-            // What is written meanwhile is drained as well.
+            // A row that is written during the round is drained too.
             if (id === 'b') rows.push('c');
             if (id === 'b') work.nudge();
             return undefined;
