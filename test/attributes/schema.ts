@@ -33,7 +33,7 @@ export const schema = {
 
 type Seed = NonNullable<TestIdpOptions['seed']>;
 
-/** The seed with attributes for each person. */
+/** Returns the seed with attributes for each person. */
 export const withAttributes = (seed: Seed, attributes: object): Seed => ({
   ...seed,
   tenants: (seed.tenants ?? []).map((tenant) => ({

@@ -13,7 +13,7 @@ export interface DeclaredOption {
   readonly default: string | undefined;
   /** Form of the value, as a ConfigError names it. */
   readonly expected: string;
-  /** Whether it only holds other options. */
+  /** Whether the option only holds other options. */
   readonly isGroup: boolean;
 }
 
@@ -31,7 +31,7 @@ const setAt = ([name = '', ...rest]: readonly string[], value: unknown): object 
   [name]: rest.length === 0 ? value : setAt(rest, value),
 });
 
-/** The options of a table, and of the tables in it, which are named as the option that holds them. */
+/** Returns the options of a table, and of the tables in it. A table has the name of the option that holds it. */
 const optionsOf = (name: string, table: OptionTable, prefix = ''): readonly DeclaredOption[] =>
   Object.entries(table).flatMap(([member, check]) => {
     const path = prefix + member;

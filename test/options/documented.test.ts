@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { declaredOptions } from './declared-options.js';
 
-/** A value as the comment of its option has it. */
+/** Returns a value as the comment of its option has it. */
 const written = (value: unknown): string =>
   typeof value === 'number'
     ? value.toLocaleString('en').replaceAll(',', '_')

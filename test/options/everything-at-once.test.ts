@@ -1,4 +1,4 @@
-/** Everything that is wrong with options, claims, mapping, extensions and seed is told at once, before anything is opened or written. */
+/** Errors in options, claims, mapping, extensions and seed: all are reported together, before anything is opened or written. */
 import { describe, expect, test } from '@jest/globals';
 import { type ConfigError, createIdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';

@@ -1,4 +1,4 @@
-/** House §5: what functions of an extension answer is refused at the start, by the names of the extension and the member. */
+/** House §5: the start refuses invalid answers of an extension's functions, and names the extension and the member. */
 import { describe, expect, test } from '@jest/globals';
 import { ConfigError } from 'tenant-idp';
 import type { Extension } from 'tenant-idp/extension';

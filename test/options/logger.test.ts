@@ -1,4 +1,4 @@
-/** Design §8, threat L5: every line is `(fields, message)`, and of an error only what says what went wrong. */
+/** Design §8, threat L5: every line is `(fields, message)`, and an error in it has only members that explain the error. */
 import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { IdpError, type Logger } from 'tenant-idp';

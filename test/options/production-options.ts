@@ -6,7 +6,7 @@ export const rsaKey = (modulusLength = 2048): JWK =>
   generateKeyPairSync('rsa', { modulusLength }).privateKey.export({ format: 'jwk' }) as JWK;
 export const ecKey = (namedCurve = 'P-256'): JWK => generateKeyPairSync('ec', { namedCurve }).privateKey.export({ format: 'jwk' }) as JWK;
 
-/** A store by shape alone: options are checked, never used. */
+/** Returns an object with the shape of a store, because options are checked and never used. */
 export const storeLike = (ephemeral: boolean): never => {
   const call = () => Promise.resolve();
   const methods = ['read', 'commit', 'listByAccount', 'hit', 'lease', 'open', 'collection', 'health', 'close'];
@@ -15,7 +15,7 @@ export const storeLike = (ephemeral: boolean): never => {
 
 const signing = [rsaKey(), ecKey()] as const;
 
-/** Options that production accepts. */
+/** Returns options that production accepts. */
 export const productionOptions = () =>
   ({
     issuer: 'https://login.example.com',

@@ -7,7 +7,7 @@ import { productionOptions, storeLike } from './production-options.js';
 const production = { NODE_ENV: 'production' };
 const complete = productionOptions();
 
-/** One insecure default each: what is changed, and the path it is told at. */
+/** Insecure defaults, one in each case: the changed options, and the paths that the refusal names. */
 const matrix: readonly (readonly [string, object, readonly string[]])[] = [
   ['an http issuer', { issuer: 'http://login.example.com' }, ['issuer']],
   ['an http issuer on this machine', { issuer: 'http://localhost:3000' }, ['issuer']],
