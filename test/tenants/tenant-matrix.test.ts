@@ -1,6 +1,6 @@
 /**
- * `tenant:` as a constraint: flow × tenant asked for × session of another tenant × login_hint × id_token_hint. Whatever comes of a request, no token
- * and no code names an account of another tenant than was asked for, or of another account than the hint.
+ * `tenant:` as a constraint: flow × requested tenant × session of another tenant × login_hint × id_token_hint. No token and no code of any
+ * request names an account of another tenant than the requested one, or of another account than the hint.
  */
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
