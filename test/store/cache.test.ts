@@ -15,7 +15,7 @@ interface Named extends Row {
   readonly name: string;
 }
 
-/** A load that ends when the test says so. */
+/** Returns a load that ends when the test resolves it. */
 function withResolvers() {
   let resolve: (value: { name: string }) => void = () => {};
   const promise = new Promise<{ name: string }>((settle) => {

@@ -35,7 +35,7 @@ const SOON = 30_000;
 
 /** Faults of one node's store. */
 interface Faults {
-  /** Holds up looks at the feed. */
+  /** Whether looks at the feed are held up. */
   areLooksHeld: boolean;
   areLooksFailing: boolean;
   isAllFailing: boolean;

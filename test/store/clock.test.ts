@@ -1,4 +1,4 @@
-/** The clock of the artifact store, beside this node's. */
+/** The clock of the artifact store, compared with the clock of this node. */
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { createStoreClock } from '../../lib/store/times/clock.js';
@@ -13,7 +13,7 @@ test('a node whose clock is set while its store is away asks once for each call,
   let isAway = false;
   const time = (): Promise<number> => {
     asked += 1;
-    // Without an end, look-ups that fail at once would leave the process no turn.
+    // Without a limit, look-ups that fail immediately would leave the process no turn.
     if (asked > 100) return new Promise(() => {});
     return isAway ? Promise.reject(new Error('away')) : Promise.resolve(Date.now());
   };

@@ -1,4 +1,4 @@
-/** Issue 44.4: a directory is copied from one store to another, as it is. */
+/** Issue 44.4: a directory is copied unchanged from one store to another. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { copyDirectory, createIdentityProvider, type IdentityProvider } from 'tenant-idp';
@@ -17,7 +17,7 @@ const issuer = 'http://localhost:3000';
 const start = (directory: DirectoryStore): Promise<IdentityProvider> =>
   createIdentityProvider({ issuer, directory, extensions, keys: { encryption }, passwords: { scryptCost: 2 ** 10 } });
 
-/** A directory of two tenants with users, a client, groups, events and signing keys. */
+/** Returns a directory of two tenants with users, a client, groups, events and signing keys. */
 async function filled(): Promise<DirectoryStore> {
   const directory = memoryDirectory();
   const idp = await start(directory);
@@ -48,7 +48,7 @@ const all = async (directory: DirectoryStore): Promise<Readonly<Record<string, r
     ),
   );
 
-/** The store with other methods for the rows of a collection. */
+/** Returns the store with other methods for the rows of a collection. */
 function withRows(store: DirectoryStore, of: string, methods: Partial<Collection<Row>>): DirectoryStore {
   const changed = (rows: Collection<Row>) => ({ ...methodsOf(rows), ...methods });
   return {

@@ -1,4 +1,6 @@
-/** M18: documents of MongoDB whose `_id` is no text are left out and named, and stop neither the start, nor a list, nor the sweep of the rows behind them. */
+/**
+ * M18: documents of MongoDB whose `_id` is no text are left out and named. The start, lists and the sweep of the rows behind them succeed.
+ */
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { ObjectId } from 'mongodb';
@@ -11,7 +13,7 @@ import { withMongo } from '../support/stores/mongo.js';
 import { until } from '../support/time/until.js';
 
 const ids = [7, true, { toString: 5 }, new ObjectId()];
-/** More than a page, so that a page has only ids that are no texts. */
+/** Number of documents: more than a page, so that a page has only ids that are no texts. */
 const MANY = 1_100;
 
 withMongo('MONGODB_URL', (mongo) => {

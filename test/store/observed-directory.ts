@@ -1,7 +1,7 @@
 import type { DirectoryStore } from '../../lib/store/directory-store.js';
 import { withCollections } from './with-collections.js';
 
-/** A directory that counts reads, and whose `changes` fail while it is down. */
+/** Returns a directory that counts reads, and whose `changes` fail while it is down. */
 export function observed(directory: DirectoryStore) {
   const state = { reads: 0, looks: 0, isDown: false };
   const failing = async () => {

@@ -24,7 +24,7 @@ const timed = async <T>(work: Promise<T>) => {
   );
   return { ...outcome, milliseconds: performance.now() - since };
 };
-/** Stores that a test began to use: one that is away is asked again and again until it is closed. */
+/** Stores that a test has used. An unavailable store is retried until it is closed. */
 const begun: (ArtifactStore | DirectoryStore)[] = [];
 afterEach(() => Promise.all(begun.splice(0).map((store) => store.close())));
 
@@ -40,7 +40,7 @@ function reachableDirectory(store: DirectoryStore, callTimeouts = new CallTimeou
   return reachable;
 }
 
-/** A store whose reads are answered by the test. */
+/** Returns a store whose reads the test answers. */
 function answeredByHand() {
   const answers: (() => void)[] = [];
   const memory = memoryArtifacts();
@@ -81,7 +81,7 @@ test('an answer ends the doubt, however late: the next call has its full time ag
   expect(await timed(reachable.read([{ key }]))).toHaveProperty('error');
   answers.pop()?.();
   await pause(10);
-  // Longer than a store in doubt has.
+  // This read takes longer than an unavailable store may take.
   const reading = timed(reachable.read([{ key }]));
   await pause(400);
   answers.pop()?.();

@@ -32,7 +32,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** A node: a checked directory of its own, and its sweep. */
+/** Creates a node with its own checked directory and sweep. */
 function node(
   { artifacts, directory }: Stores,
   name: string,
@@ -69,7 +69,7 @@ function node(
       const path = await missingReference(collection, row);
       return path === undefined ? undefined : { code: 'reference_missing', path };
     },
-    // A busy machine must not lose it between two rounds.
+    // A busy machine must not lose the lease between two rounds.
     lease: () => artifacts.lease('sweep of records', name, 60_000),
     now: Date.now,
     logger,
@@ -129,7 +129,7 @@ function suite(make: () => Promise<Stores>): void {
     );
     expect(JSON.stringify(kept)).not.toContain('secret');
     await first.close();
-    // A node that never swept, as after a restart.
+    // The second node has never swept, like a node after a restart.
     const second = node(stores, 'second');
     expect(await second.problems()).toHaveLength(3);
   });

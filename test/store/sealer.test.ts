@@ -17,7 +17,7 @@ describe('sealer (J5, security §3)', () => {
   test('every altered character is noticed', () => {
     const text = sealer.encrypt('totp', 'record', 'x');
     for (const [index, character] of [...text].entries()) {
-      // The last character of a base64url part has bits that stand for nothing.
+      // The last character of a base64url part has unused bits.
       if (/^[.]?$/.test(text[index + 1] ?? '') || character === '.') continue;
       const altered = `${text.slice(0, index)}${character === 'A' ? 'B' : 'A'}${text.slice(index + 1)}`;
       expect(() => sealer.decrypt('totp', 'record', altered)).toThrow(expect.objectContaining({ code: 'undecipherable' }));

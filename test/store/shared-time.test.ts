@@ -1,6 +1,6 @@
 /**
- * L6: on a node whose clock is off, all that is stamped has the time that all nodes share, and all that is compared is compared with it. The time of this
- * process stands still, so a stamp is by the one clock or by the other.
+ * L6: on a node whose clock is off, stamps have the time that all nodes share, and times are compared with the shared time. The clock of
+ * this process stands still, so each stamp shows which of the two clocks it is by.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -28,11 +28,11 @@ import { until } from '../support/time/until.js';
 const TOLERANCE = 2;
 /** Seconds that JWTs of clients may be off by. */
 const OF_CLIENTS = 15;
-/** Seconds around now in which an instant is a stamp: the ends of what is made now are further away. */
+/** Seconds around now in which an instant counts as a stamp. The expiry of new records is further away. */
 const NEAR = 55;
 const scopes = [...adminScopes, 'idp.events:read', 'idp.saml-service-providers:read', 'idp.saml-service-providers:write'];
 
-/** All instants in a value, in seconds since the epoch: dates, ISO texts, and JWT times by their names. */
+/** Returns all instants in a value, in seconds since the epoch: dates, ISO texts, and JWT times by their names. */
 function instantsIn(value: unknown, path = ''): readonly (readonly [path: string, seconds: number])[] {
   if (value instanceof Date) return [[path, value.getTime() / 1000]];
   if (typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) return [[path, Date.parse(value) / 1000]];
@@ -50,7 +50,7 @@ describe.each([20, 12, -12, -20])('L6: a node whose clock is %i s ahead of the t
   let sp: TestServiceProvider;
   const directory = memoryDirectory();
   const shared = () => Date.now() / 1000 - ahead;
-  /** Everything that is stamped near now is stamped by the shared time. */
+  /** Expects that all stamps near now have the shared time. */
   const expectStamped = (value: unknown, ...names: readonly string[]) => {
     const found = instantsIn(value);
     const near = found.filter(([, at]) => Math.abs(at - shared()) < NEAR);

@@ -1,6 +1,6 @@
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 
-/** The methods of a collection as an object of functions, some of which can be replaced. */
+/** Returns the methods of a collection as an object of functions, so that some can be replaced. */
 export const boundMethods = <R extends Row>(rows: Collection<R>): Collection<R> => ({
   get: (id) => rows.get(id),
   find: (where, page) => rows.find(where, page),
@@ -11,7 +11,7 @@ export const boundMethods = <R extends Row>(rows: Collection<R>): Collection<R> 
   remove: (id, version) => rows.remove(id, version),
 });
 
-/** A directory whose collections have some methods replaced. */
+/** Returns a directory whose collections have some methods replaced. */
 export const withCollections = (
   store: DirectoryStore,
   replace: <R extends Row>(rows: Collection<R>, name: string) => Partial<Collection<R>>,

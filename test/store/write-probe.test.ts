@@ -69,7 +69,7 @@ describe('C: a node that starts before its stores', () => {
     testTogether(`waits 5 s for its ${which}`, async () => {
       const { artifacts, directory, down, recover } = failingStores();
       down[which] = true;
-      // Near the end where times are proved, else where a busy machine is in time too.
+      // With `npm run prove`, recovery is near the end; otherwise it is early enough for a busy machine.
       setTimeout(recover, process.env.PROVE ? 4200 : 500);
       const service = await startIdp({ artifacts, directory });
       expect(await service.idp.health()).toEqual(up);
