@@ -124,7 +124,7 @@ const grants = [
   'PATCH /tenants/{tid}/groups/{id}',
 ] as const;
 
-/** Writes that revoke permissions. A connection or a job may return them later, to somebody who signs in as the user by then. */
+/** Writes that revoke permissions. A connection or another process may give them back later, to a stranger who became the user. */
 const takings = [
   'PUT /tenants/{tid}/users/{id}/groups',
   'DELETE /tenants/{tid}/users/{id}/groups',
