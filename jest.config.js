@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What a test that does more with PROVE reads: PROVE itself, the time in which something is proved to end, or each server that has both stores. */
+/**
+ * Names in the source of a test that does more with PROVE: PROVE itself, the time in which something is proved to end, or each server that
+ * has both stores.
+ */
 const reads = /process\.env\.PROVE|\/time\/in-time\.js'|\/stores\/(?:durable|shared-nodes)\.js'/;
 
 const provedTests = () =>
@@ -19,11 +22,11 @@ export default {
   globalSetup: '<rootDir>/dist/test/servers/setup.js',
   globalTeardown: '<rootDir>/dist/test/servers/teardown.js',
   transform: {},
-  // Two cores: most of its time a test file waits, for a browser, for servers, for a clock. What is proved keeps its core busy.
+  // For two cores: a test file mostly waits for a browser, for servers or for a clock. A proof keeps its core busy.
   maxWorkers: process.env.PROVE ? 2 : 4,
   // A new worker loads all modules again.
   workerIdleMemoryLimit: '1.5GB',
-  // Half a second, which is the default, is what a busy machine takes to end a process.
+  // The default is half a second. A busy machine may take as long to end a process.
   workerGracefulExitTimeout: 20_000,
   silent: true,
   // A limit against hanging. No test may need to be fast: the machine may be slow, and busy with other tests.

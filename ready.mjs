@@ -4,7 +4,7 @@
  * Runs before `npm start` and `npm test`, maybe as the first thing after a clone, so it imports Node alone.
  *
  *   node ready.mjs          install and build what is missing or out of date
- *   node ready.mjs start    the same for the demo, after a look at its ports: nobody should wait for packages to learn that a port is in use
+ *   node ready.mjs start    the same for the demo, after a look at its ports: nobody should wait for packages to find a port in use
  *   node ready.mjs prepack  only build, and only where the compiler is installed (npm calls it before it packs)
  */
 import { spawn } from 'node:child_process';
@@ -37,7 +37,7 @@ const compiler = at('node_modules', '@typescript', 'native', 'bin', 'tsc');
 const stamp = at('dist', '.stamp');
 const lock = at('.ready.lock');
 
-/** The file's text, or `undefined` where there is none. */
+/** Returns the text of a file, or `undefined` if there is none. */
 function read(path) {
   try {
     return readFileSync(path, 'utf8');
@@ -46,20 +46,20 @@ function read(path) {
   }
 }
 
-/** Does node_modules hold what package-lock.json says? npm keeps its own record of what it installed last. */
+/** Whether node_modules holds what package-lock.json says. npm keeps its own record of the packages that npm installed last. */
 function isInstalled() {
   const record = read(at('node_modules', '.package-lock.json'));
   if (record === undefined) return false;
   const installed = JSON.parse(record).packages;
   const wanted = Object.entries(JSON.parse(readFileSync(at('package-lock.json'), 'utf8')).packages);
-  // The entry '' is this package; optional ones depend on the platform.
+  // The entry '' is this package. Optional packages depend on the platform.
   return wanted.every(([path, { optional, version, integrity }]) => {
     const found = installed[path];
     return path === '' || optional || (found?.version === version && found.integrity === integrity);
   });
 }
 
-/** One hash over everything that the build reads. */
+/** Returns one hash over everything that the build reads. */
 function fingerprint() {
   const hash = createHash('sha256');
   const inFolder = (folder) => readdirSync(at(folder), { recursive: true }).map((path) => join(folder, path));
@@ -80,8 +80,8 @@ const say = (line) => process.stderr.write(`${line}\n`);
 class Failure extends Error {}
 
 /**
- * Runs a program in the root, with its output on stderr, because stdout belongs to the command that npm runs. The program ends when this process gets a signal
- * to end, and when npm ends, which forwards SIGTERM and SIGINT alone.
+ * Runs a program in the root, with its output on stderr, because stdout belongs to the command that npm runs. The program ends when this
+ * process gets a signal to end, and when npm ends, because npm forwards SIGTERM and SIGINT alone.
  */
 async function run(what, program, args, options = {}) {
   const started = Date.now();
@@ -91,7 +91,7 @@ async function run(what, program, args, options = {}) {
   const end = (signal) => {
     try {
       process.kill(process.platform === 'win32' ? child.pid : -child.pid, signal);
-    } catch {} // it has ended
+    } catch {} // the program has ended
     unlock(String(process.pid));
     process.exit(128 + constants.signals[signal]);
   };
@@ -138,7 +138,7 @@ async function install() {
 }
 
 async function build() {
-  const built = fingerprint(); // taken first: what is edited meanwhile is built the next time
+  const built = fingerprint(); // taken first, so that the next run builds edits during this build
   rmSync(at('dist'), { recursive: true, force: true });
   await run('Building', process.execPath, [compiler]);
   writeFileSync(stamp, built);
@@ -147,13 +147,13 @@ async function build() {
 function isAlive(pid) {
   try {
     process.kill(pid, 0);
-    return pid !== process.pid; // a lock we did not take, with our number: its owner is long gone
+    return pid !== process.pid; // a lock with our number that we did not take: its owner has ended
   } catch (error) {
     return error.code === 'EPERM';
   }
 }
 
-/** Removes the lock of `pid`. Never another's: its folder would not be empty. */
+/** Removes the lock of `pid`, and never the lock of another process, because its folder would not be empty. */
 function unlock(pid) {
   try {
     unlinkSync(join(lock, pid));
@@ -163,7 +163,7 @@ function unlock(pid) {
   } catch {} // taken by another run
 }
 
-/** The lock is a folder with a file named after its owner; it appears with that file, by one rename, or not at all. */
+/** Tries to take the lock, a folder with a file named after its owner. One rename creates the folder with that file, or fails. */
 function tryLock() {
   const own = `${lock}.${process.pid}`;
   rmSync(own, { recursive: true, force: true });

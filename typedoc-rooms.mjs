@@ -1,8 +1,8 @@
-/** Groups the documentation of the API: what is exported is in the category of the room that declares it. */
+/** Groups the documentation of the API: an export is in the category of the room that declares it. */
 import { relative } from 'node:path';
 import { Comment, CommentTag, Converter, ReflectionKind } from 'typedoc';
 
-/** The first that fits a file is its category. An export that fits none is an error, so that none is lost among others. */
+/** Categories by file: the first that fits. An export that fits no category is an error, so that no export is lost among others. */
 const categories = [
   [/^lib\/(service\/(on-first-use|identity-provider)|contract\/sign-in\/sessions|store\/outages\/health)\./, 'The service'],
   [/^lib\/options\//, 'Options'],
@@ -21,7 +21,7 @@ const categories = [
   [/^lib\/store\/|^lib\/service\/copy-directory\.|^adapters\/conformance\//, 'Stores and adapters'],
   [/^adapters\//, 'Stores and adapters'],
   [/^extensions\/saml\//, 'SAML'],
-  // Of other packages, handed on for extensions.
+  // Exports of other packages, handed on for extensions.
   [/^node_modules\/@(sinclair\/typebox|types\/koa)\//, 'Extensions'],
 ];
 
@@ -30,7 +30,7 @@ export function load(app) {
     const root = process.cwd();
     for (const reflection of context.project.getReflectionsByKind(ReflectionKind.SomeExport)) {
       if (reflection.kindOf(ReflectionKind.SomeModule) || !reflection.parent?.kindOf(ReflectionKind.SomeModule)) continue;
-      // What a second door exports is documented where the first is.
+      // An export of a second door is documented where the first is.
       if (reflection.kindOf(ReflectionKind.Reference)) continue;
       const file = context.getSymbolFromReflection(reflection)?.declarations?.[0]?.getSourceFile().fileName;
       if (file === undefined) continue;

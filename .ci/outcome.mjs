@@ -1,9 +1,9 @@
 /**
- * What reports of Jest say of a run, and of a second one of the files that failed in the first.
+ * The outcome of a run of Jest, from its reports: of the run, and of a second run of the files that failed in the first.
  *
  *   node .ci/outcome.mjs failed <first>           the files that failed, a line for each
- *   node .ci/outcome.mjs unsteady <first> <second>  what failed in the first run only, a line for each
- *   node .ci/outcome.mjs counts <first> [second]  how many tests passed and how many failed; where there is a second run of a file, it counts
+ *   node .ci/outcome.mjs unsteady <first> <second>  the tests that failed in the first run only, a line for each
+ *   node .ci/outcome.mjs counts <first> [second]  the numbers of tests that passed and failed; a second run of a file replaces the first
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -15,7 +15,7 @@ const hasFailed = ({ status }) => status === 'failed';
 const testsOf = ({ assertionResults }, status) => assertionResults.filter((test) => test.status === status);
 const nameOf = ({ name }) => relative('', name);
 
-/** By name; a file that does not load, or whose process dies, counts as one. */
+/** Returns the failures by name. A file that does not load, or whose process dies, counts as one. */
 const failuresOf = (file) => {
   const names = testsOf(file, 'failed').map(({ fullName }) => `${nameOf(file)}: ${fullName}`);
   return hasFailed(file) && names.length === 0 ? [`${nameOf(file)}: the file as a whole`] : names;
