@@ -1,10 +1,10 @@
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 
-/** The lease of a job, and how each round looks for events and deliveries. */
+/** Store calls of background jobs: the lease of a job, and the search of each round for events and deliveries. */
 const comesRound: readonly string[] = ['artifacts.lease', 'changes.get', 'deliveries.find', 'upkeep.get', 'upkeep.update', 'upkeep.insert'];
 
-/** Stores that count what they are asked: each call would be a round trip. */
+/** Returns stores that record their calls, because each call would be a round trip to a server. */
 export function countedStores() {
   const asked: string[] = [];
   const counted = <T extends object>(name: string, store: T): T =>
@@ -13,7 +13,7 @@ export function countedStores() {
         const value: unknown = Reflect.get(target, member);
         if (typeof value !== 'function' || member === 'collection') return value;
         return (...parameters: unknown[]) => {
-          // The sweep reads all rows, as no request does.
+          // Only the sweep reads all rows of a collection; no request does.
           const [where, page] = parameters;
           const isOfSweep = member === 'find' && page !== undefined && Object.keys(where as object).length === 0;
           if (!isOfSweep) asked.push(`${name}.${String(member)}`);

@@ -1,4 +1,4 @@
-/** Stores whose whole content can be looked at, as somebody would who came by a copy of it. */
+/** Stores whose whole content tests can read, as an attacker with a copy of the store would. */
 import { randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -11,9 +11,9 @@ import { redisClient } from './redis-clients.js';
 
 export interface DumpedStore<Store> {
   readonly store: Store;
-  /** Everything that is kept, each piece as it is: keys, names, values, documents. */
+  /** Returns the whole content, each piece unchanged: keys, names, values, documents. */
   dump(): Promise<unknown[]>;
-  /** Removes it all. */
+  /** Removes the whole content from the server, and disconnects. */
   end(): Promise<void>;
 }
 
@@ -98,10 +98,10 @@ function dumpedMongo<Store>(url: string, make: (options: { db: ReturnType<MongoC
 export const dumpedMongoArtifacts = (url: string): DumpedStore<ArtifactStore> => dumpedMongo(url, mongoArtifacts);
 export const dumpedMongoDirectory = (url: string): DumpedStore<DirectoryStore> => dumpedMongo(url, mongoDirectory);
 
-/** Shorter ones are words that everybody knows: scopes, names of clients, `pwd`. */
+/** Length of the shortest examined string. Shorter strings are public words: scopes, names of clients, `pwd`. */
 const SHORTEST = 8;
 
-/** Returns each string, those in strings that are JSON or encoded included, and all parts between separators. */
+/** Returns each string, and all its parts between separators. Strings in JSON texts and in binary values are included. */
 export function stringsOf(pieces: readonly unknown[]): string[] {
   const strings = new Set<string>();
   const add = (text: string): void => {
@@ -113,7 +113,7 @@ export function stringsOf(pieces: readonly unknown[]): string[] {
       try {
         walk(JSON.parse(text));
       } catch {
-        // Not JSON.
+        // The text is not JSON.
       }
     }
   };

@@ -6,14 +6,14 @@ import { withCollections } from '../../store/with-collections.js';
 
 /** Calls that fail: all, reads, or writes. */
 export interface Down {
-  /** Calls are never answered, instead of refused. */
+  /** Whether failing calls are never answered, instead of refused. */
   hang: boolean;
   artifacts: boolean;
   reads: boolean;
   writes: boolean;
   directory: boolean;
   directoryWrites: boolean;
-  /** The collection of credentials alone. */
+  /** Whether calls to the collection of credentials fail. */
   credentials: boolean;
 }
 const up: Down = {
@@ -26,7 +26,7 @@ const up: Down = {
   credentials: false,
 };
 
-/** Stores that work until they are told to fail, and again when told so. */
+/** Returns stores that work, except for the calls that `down` says. */
 export function failingStores() {
   const down = { ...up };
   const secret = new Error('connect ECONNREFUSED 10.1.2.3:6379 password=hunter2');
@@ -83,7 +83,7 @@ export function failingStores() {
     artifacts,
     directory,
     down,
-    /** Everything answers again. */
+    /** Lets all calls succeed again. */
     recover: () => void Object.assign(down, up),
     /** Returns the number of looks for changes of other nodes. */
     looks: () => looks,

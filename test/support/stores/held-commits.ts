@@ -1,6 +1,6 @@
 import type { ArtifactStore, ArtifactWrite } from '../../../lib/store/artifact-store.js';
 
-/** A store whose commits of some kind wait for others to overtake them. */
+/** Returns a store that can hold a commit, so that other commits overtake it. */
 export function heldCommits(store: ArtifactStore) {
   let wanted: ((writes: readonly ArtifactWrite[]) => boolean) | undefined;
   let arrived: (() => void) | undefined;
@@ -21,7 +21,7 @@ export function heldCommits(store: ArtifactStore) {
   };
   return {
     artifacts,
-    /** Holds the next commit that is wanted; resolves when it is there, with what lets it go on. */
+    /** Holds the next commit that `which` accepts. Resolves when that commit waits, with a function that releases the commit. */
     holdNext(which: (writes: readonly ArtifactWrite[]) => boolean): Promise<() => void> {
       wanted = which;
       return new Promise((resolve) => {

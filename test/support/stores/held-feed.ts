@@ -1,7 +1,7 @@
 import type { Collection, DirectoryStore, Row } from '../../../lib/store/directory-store.js';
 import { withCollections } from '../../store/with-collections.js';
 
-/** Collections that requests read. Background work asks the others, and asks these for events that wait. */
+/** Collections that requests read. Background jobs read the other collections, and read these only for waiting events. */
 const ofRequests: ReadonlySet<string> = new Set([
   'tenants',
   'subsidiaries',
@@ -16,8 +16,8 @@ const ofRequests: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The directory of one node. Its change feed can be held: the node then looks, and sees no later change of another node, so that it keeps its
- * cached rows. Reads of requests are counted.
+ * Returns the directory of one node, whose change feed can be held. The node then sees no later change of another node, and keeps its
+ * cached rows. The directory records the reads of requests.
  */
 export function heldFeed(store: DirectoryStore) {
   let heldAfter: string | undefined;

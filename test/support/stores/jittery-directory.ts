@@ -2,8 +2,8 @@ import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 import { withCollections } from '../../store/with-collections.js';
 
 /**
- * A store whose calls are overtaken by others at random, and whose `update` always loses its first attempt: what a remote one does under
- * load.
+ * Returns a store whose calls overtake each other at random, and whose `update` always loses its first attempt. A remote store does so
+ * under load.
  */
 export function jitteryDirectory(store: DirectoryStore, random: () => number): DirectoryStore {
   const pause = async () => {
@@ -36,7 +36,7 @@ export function jitteryDirectory(store: DirectoryStore, random: () => number): D
   }));
 }
 
-/** The same numbers from 0 to 1 for the same seed. */
+/** Returns a generator of random numbers from 0 to 1. The same seed gives the same numbers. */
 export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,28 +1,28 @@
-/** Stores that measure what they are made to keep. */
+/** Stores that measure the records that are written to them. */
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
 import type { Collection, DirectoryStore, Row } from '../../../lib/store/directory-store.js';
 
-/** A record that was written. */
+/** Record that was written. */
 export interface Kept {
   /** The kind of an artifact, or the collection of a row. */
   readonly kind: string;
-  /** Bytes of its JSON before encryption. */
+  /** Bytes of the record's JSON before encryption. */
   readonly bytes: number;
-  /** Milliseconds until it expires; infinite for a row. */
+  /** Milliseconds until the artifact expires; infinite for a row. */
   readonly forMs: number;
 }
 
 const bytesIn = (base64: string): number => Math.floor((base64.length * 3) / 4);
 
-/** The bytes of a text as if nothing in it were encrypted, or encoded as an unsigned JWT. */
+/** Returns the bytes of a text as if no part of the text were encrypted, or encoded as an unsigned JWT. */
 function plainBytes(text: string): number {
   const sealed = text.replace(/v1\.[\w-]{8}\.[\w-]{16}\.([\w-]+)/g, (_all, base64: string) => 'x'.repeat(bytesIn(base64) - 16));
   const opened = sealed.replace(/eyJhbGciOiJub25lIn0\.([\w-]+)\./g, (_all, base64: string) => 'x'.repeat(bytesIn(base64)));
   return Buffer.byteLength(opened);
 }
 
-/** Rows that the service writes by itself, after the answer. */
+/** Collections of rows that the service writes by itself, after the answer. */
 const later: readonly string[] = ['events', 'deliveries', 'changes'];
 
 export function measuredStores() {
@@ -60,7 +60,7 @@ export function measuredStores() {
             note(row.id, bytesOf(row));
             return Reflect.apply(value as never, target, [row]);
           };
-        // Of a row that is changed, what is new counts.
+        // A changed row counts by the bytes that the change adds.
         if (member === 'update')
           return (id: string, change: (row: R) => R) =>
             Reflect.apply(value as never, target, [
@@ -80,7 +80,7 @@ export function measuredStores() {
   return {
     artifacts,
     directory,
-    /** Returns the records that a call makes the stores keep. */
+    /** Returns the records that a call writes to the stores. */
     async during(call: () => Promise<unknown>): Promise<readonly Kept[]> {
       kept.clear();
       await call();

@@ -4,7 +4,7 @@ import { mongoOptions } from 'tenant-idp/adapters/mongo';
 import { withServer } from '../../servers/when.js';
 import { databaseUrl } from './places.js';
 
-/** A database for one test file, dropped at its end. To make one takes long, so its stores are told apart by prefix. */
+/** Database for one test file, dropped at the end of the file. Its stores have prefixes, because making a database takes long. */
 export interface TestMongo {
   readonly url: string;
   readonly database: string;
@@ -14,11 +14,11 @@ export interface TestMongo {
   readonly db: Db;
   /** Connects another client, as another node would. `at` replaces the server's `host:port`. */
   connect(options?: MongoClientOptions, at?: string): Promise<Db>;
-  /** One that no store has yet. */
+  /** Returns a prefix that no store uses yet. */
   prefix(): string;
 }
 
-/** Connections are there before many calls need them at once: machines that run tests are slow to make them. */
+/** Options that make connections before many calls need them at the same time, because machines that run tests make them slowly. */
 const pool: MongoClientOptions = { ...mongoOptions, minPoolSize: 8, maxPoolSize: 8, maxConnecting: 8 };
 
 /** Registers a suite over a MongoDB server or one that is compatible with it; see `withServer`. */

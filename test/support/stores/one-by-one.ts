@@ -1,6 +1,6 @@
 import type { Collection, Db, Document } from 'mongodb';
 
-/** A database to which each statement of a write goes alone, after `before` is done: what a crash in the middle of one comes to. */
+/** Returns a database that runs each statement of a write alone, after `before`, so that a test can crash in the middle of a write. */
 export function oneByOne(db: Db, before: () => void | Promise<void>): Db {
   const collection = (...parameters: Parameters<Db['collection']>): Collection => {
     const whole: Collection<Document> = db.collection(...parameters);

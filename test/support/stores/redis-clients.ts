@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Cluster, Redis } from 'ioredis';
 import { redisClusterOptions, redisOptions } from 'tenant-idp/adapters/redis';
 
-/** A server that goes away is what some tests are about; ioredis would print it. */
+/** Silences errors of connections, because some tests stop the server, and ioredis would print the errors. */
 const quiet = <C extends Redis | Cluster>(client: C): C => {
   client.on('error', () => {});
   return client;
@@ -18,5 +18,5 @@ export const connected = async (client: Redis | Cluster): Promise<void> => {
   if (client.status !== 'ready') await new Promise<void>((resolve) => client.once('ready', resolve));
 };
 
-/** A name space of a test's own on a server that others use too. */
+/** Returns a prefix for one test, because other tests use the same server. */
 export const ownPrefix = (): string => `test-${randomUUID()}:`;

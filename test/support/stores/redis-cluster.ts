@@ -1,4 +1,4 @@
-/** A Redis Cluster of a test's own, of primaries alone. */
+/** A Redis Cluster for one test, without replicas. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort } from '../service/free-port.js';
@@ -10,13 +10,13 @@ const SLOTS = 16_384;
 export class RedisCluster {
   private constructor(readonly nodes: readonly RedisServer[]) {}
 
-  /** All slots are served when this resolves. */
+  /** Starts a cluster, and waits until all slots are served. */
   static async start(size = 3): Promise<RedisCluster> {
     const nodes: RedisServer[] = [];
     const cluster = new RedisCluster(nodes);
     try {
       for (let index = 0; index < size; index++) {
-        // The bus has a port of its own: by default 10,000 above, which may be none.
+        // The bus has a separate port. The default is 10,000 above the node's port, which may not be a valid port.
         const args = ['--cluster-enabled', 'yes', '--cluster-port', `${await freePort()}`, '--cluster-node-timeout', '10000'];
         nodes.push(await RedisServer.start({ args: [...args, '--cluster-require-full-coverage', 'no'] }));
       }
@@ -36,7 +36,7 @@ export class RedisCluster {
     await Promise.all(this.nodes.map((node) => node.stop()));
   }
 
-  /** One command to one node. */
+  /** Sends one command to one node. */
   async ask(node: RedisServer, ...command: [string, ...(string | number)[]]): Promise<string> {
     const client = new Redis(node.url, { maxRetriesPerRequest: 1 });
     try {

@@ -1,4 +1,4 @@
-/** A proxy between a client and a Redis server. It counts, and can change or drop answers. */
+/** A proxy between a client and a Redis server. The proxy records the client's data, and can change or drop answers. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
@@ -6,7 +6,7 @@ import { connect, createServer, type Socket } from 'node:net';
 export class RedisProxy {
   /** Data from the client, one entry for each write. */
   readonly writes: string[] = [];
-  /** Changes what the server answers; an empty answer is swallowed. */
+  /** Changes an answer of the server. An empty answer is dropped. */
   answer: (text: string) => string = (text) => text;
   readonly #server = createServer((client) => this.#join(client));
   readonly #sockets = new Set<Socket>();
@@ -31,7 +31,7 @@ export class RedisProxy {
     return `redis://127.0.0.1:${this.port}`;
   }
 
-  /** Breaks all connections in place of the next answer; new ones can be made. */
+  /** Breaks all connections in place of the next answer. Clients can connect again. */
   loseNext(): void {
     this.answer = () => {
       this.answer = (text) => text;

@@ -1,4 +1,4 @@
-/** A redis-server process of a test's own, in a folder of its own: to be configured, killed, hung and brought back. */
+/** A Redis server for one test, in a separate folder. The test can configure, kill, pause and restart the server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -10,17 +10,17 @@ import { freePort } from '../service/free-port.js';
 import { LIMIT_MS } from '../time/in-time.js';
 
 export interface RedisServerOptions {
-  /** Default: one that is free. */
+  /** Port of the server. @default a free port */
   readonly port?: number;
-  /** Folder of its files. @default a new one under the system's temporary folder, removed by `stop` */
+  /** Folder of the server's files. @default a new folder under the system's temporary folder, removed by `stop` */
   readonly dir?: string;
-  /** The text of a configuration file, for what the command line cannot say. */
+  /** Text of a configuration file, for settings that the command line cannot express. */
   readonly config?: string;
   /** Arguments of the command line: `['--maxmemory-policy', 'allkeys-lru']`. */
   readonly args?: readonly string[];
 }
 
-/** Keeps its environment readable, by which the reaper of the run finds it. A title would overwrite the environment. */
+/** Arguments that keep the environment of the process, by which the reaper of the run finds it. A title would overwrite the environment. */
 const ofRun = ['--set-proc-title', 'no'];
 
 export class RedisServer {
@@ -51,7 +51,7 @@ export class RedisServer {
     ];
   }
 
-  /** Resolves when the server answers. Nothing is saved unless `args` say so. */
+  /** Starts a server, and waits until the server answers. The server saves nothing unless `args` say so. */
   static async start({ port, dir, config, args = [] }: RedisServerOptions = {}): Promise<RedisServer> {
     const folder = dir ?? (await mkdtemp(join(tmpdir(), 'redis-server-')));
     const file = config === undefined ? [] : [join(folder, 'redis.conf')];
@@ -75,7 +75,7 @@ export class RedisServer {
     return this.#process.pid;
   }
 
-  /** Starts it again on the same port and folder, after `kill`. */
+  /** Starts the server again on the same port and folder, after `kill`. */
   async restart(): Promise<void> {
     const child = spawn('redis-server', this.#command, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#process = child;
@@ -92,7 +92,7 @@ export class RedisServer {
     await Promise.race([this.#answers(), failed, ended]);
   }
 
-  /** SIGKILL, as `kill -9` does; what was not saved is gone. */
+  /** Kills the server by SIGKILL, as `kill -9` does. Unsaved data is lost. */
   kill(): Promise<void> {
     return this.#end('SIGKILL');
   }
@@ -106,7 +106,7 @@ export class RedisServer {
     process.kill(this.pid, 'SIGCONT');
   }
 
-  /** Ends it for good. */
+  /** Kills the server, and removes the folder if `start` made the folder. */
   async stop(): Promise<void> {
     await this.#end('SIGKILL');
     if (this.#ownsDir) await rm(this.dir, { recursive: true, force: true });

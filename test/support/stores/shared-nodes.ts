@@ -1,4 +1,4 @@
-/** Two nodes over stores that they share, of which one keeps its cached rows: suites over Redis with a durable directory, and over one durable server. */
+/** Two nodes over shared stores, one of which can keep its cached rows: Redis with a durable directory, or one durable server. */
 import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
 import type { ArtifactStore, DirectoryStore, IdentityProvider } from 'tenant-idp';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
@@ -39,8 +39,9 @@ function sharing(stores: () => Promise<NodeStores>, suite: (shared: SharedNodes)
 }
 
 /**
- * Registers a suite over each set of stores: sessions in Redis with the directory in a durable server, and both in one durable server. With `npm run prove`,
- * over each durable server. The test file has to name the variables REDIS_URL, MONGODB_URL and POSTGRES_URL.
+ * Registers a suite over each set of stores: sessions in Redis with the directory in a durable server, and both in one durable server.
+ * With `npm run prove`, registers the suite over each durable server. The test file has to name the variables REDIS_URL, MONGODB_URL and
+ * POSTGRES_URL.
  */
 export function withSharedNodes(
   variables: readonly ['REDIS_URL', 'MONGODB_URL', 'POSTGRES_URL'],

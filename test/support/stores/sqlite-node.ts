@@ -1,20 +1,20 @@
-/** A service in a process of its own: opens the stores of a file, and does its task until it is killed. It says each acknowledged write on its output. */
+/** A service in a separate process: opens the stores of a file, does its task until it is killed, and prints each acknowledged write. */
 import { writeSync } from 'node:fs';
 import { sqliteArtifacts, sqliteDirectory } from 'tenant-idp/adapters/sqlite';
 import { hashedKey } from '../../../lib/store/artifact-key.js';
 
 export interface SqliteNodeTask {
   readonly file: string;
-  /** Name of the round, so that no round writes what another wrote. */
+  /** Name of the round, so that no two rounds write the same records. */
   readonly round: string;
-  /** `write`: commits, spends and inserts as fast as it can. `hold`: keeps the file open. */
+  /** `write`: commits, spends and inserts as fast as possible. `hold`: keeps the file open. */
   readonly task: 'write' | 'hold';
 }
 
 const { file, round, task } = JSON.parse(process.argv[2] ?? '') as SqliteNodeTask;
 const CALLERS = 20;
 const later = () => Date.now() + 3_600_000;
-/** Writes to the pipe before the call returns, so that a kill cannot take back what was said. A full pipe is tried again. */
+/** Writes the line to the pipe before the call returns, so that a kill cannot lose the line. Retries while the pipe is full. */
 function say(line: string): void {
   for (let isWritten = false; !isWritten; ) {
     try {
@@ -48,7 +48,7 @@ async function writeFor(caller: number): Promise<void> {
     if ((await artifacts.commit([{ ...code, if: 'absent' }])).ok) say(`code ${name}`);
     const spend = { ...code, if: 'unconsumed', consumedAt: Date.now() } as const;
     const token = { op: 'put', key: hashedKey('Token', name), value: name, expiresAt: later() } as const;
-    // Two callers that redeem the same code at the same time.
+    // Two callers redeem the same code at the same time.
     const outcomes = await Promise.all([artifacts.commit([spend, token]), artifacts.commit([spend, token])]);
     for (const { ok } of outcomes) if (ok) say(`spent ${name}`);
     await rows.insert({ id: name, name } as never);

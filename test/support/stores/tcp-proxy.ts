@@ -1,19 +1,19 @@
-/** A network between this process and a server that tests can make fail. */
+/** A network between this process and a server. Tests can make the network fail. */
 import { createServer, connect as open, type Socket } from 'node:net';
 import { freePort } from '../service/free-port.js';
 
-/** Held bytes: all, or only those of the server, which then does its work without being heard. */
+/** Held bytes: all, or only the server's, so that the server does its work but its answers do not arrive. */
 type Held = 'both' | 'answers';
 
 export interface TcpProxy {
   readonly port: number;
   /** Forwards again, including held bytes. */
   pass(): Promise<void>;
-  /** Keeps connections open, and takes new ones, but forwards nothing: what a server that hangs looks like. */
+  /** Keeps connections open, and accepts new ones, but does not forward the held bytes, as if the server hung. */
   hang(held?: Held): void;
-  /** Ends all connections and takes no new ones: what a server that is not there looks like. */
+  /** Ends all connections and accepts no new ones, as if the server did not run. */
   refuse(): Promise<void>;
-  /** Ends all connections, in the middle of whatever they carry. New ones are forwarded as before. */
+  /** Ends all connections, even in the middle of a message. New connections are forwarded as before. */
   cut(): void;
   close(): Promise<void>;
 }

@@ -8,8 +8,8 @@ import type { ChangeRecord } from '../../../lib/store/records/records.js';
 import { withCollections } from '../../store/with-collections.js';
 
 /**
- * Adds an entry to the change feed. All nodes read the entry at their next look, and forget the rows of the collection. As of every entry, the id is
- * above the ids that the log has, even where a test has stopped the clock.
+ * Adds an entry to the change feed. All nodes read the entry at their next look, and forget the rows of the collection. As with every
+ * entry, the id is above the ids that the log has, even if a test has stopped the clock.
  */
 export async function tellChange(directory: DirectoryStore, collection: string): Promise<Row> {
   const rows = directory.collection<ChangeRecord>('changes');
@@ -29,7 +29,7 @@ export function forgettable(store: DirectoryStore) {
   }));
   return {
     directory,
-    /** Forgets the row that the update is of. The update has an unknown outcome for the node, and writes nothing. */
+    /** Forgets the row that the update would change. The update has an unknown outcome for the node, and writes nothing. */
     async forget(update: () => Promise<unknown>): Promise<void> {
       isLost = true;
       try {
