@@ -5,7 +5,7 @@ const timers = [
   'queueMicrotask', 'requestAnimationFrame', 'requestIdleCallback', 'setImmediate', 'setInterval', 'setTimeout',
 ] as const; // biome-ignore format: a list
 
-/** Makes it so many seconds later than it is, and keeps it then; timers run as before. */
+/** Sets the clock this number of seconds later than now, and stops the clock there. Timers run as before. */
 export function passTime(seconds: number): void {
   jest.useRealTimers();
   jest.useFakeTimers({ now: Date.now() + seconds * 1000, doNotFake: [...timers] });
@@ -14,9 +14,9 @@ export function passTime(seconds: number): void {
 export const backToPresent = (): void => void jest.useRealTimers();
 
 /**
- * Stops the time of this process, so that nothing comes too late however slow the machine is: lifetimes do not end, and calls to addresses that others
- * chose are waited for. Timers run as before.
- * @returns what sets the clock so many seconds later than it was stopped at. `resume` ends it.
+ * Stops the time of this process, so that nothing expires even on a slow machine: lifetimes do not end, and calls to addresses that others
+ * chose do not time out. Timers run as before.
+ * @returns `at`, which sets the clock this number of seconds after the stopped time, and `resume`, which lets the time run again.
  */
 export function stopTime(): { readonly at: (seconds: number) => void; readonly resume: () => void } {
   const stopped = Date.now();

@@ -1,8 +1,8 @@
 import type { Artifact, ArtifactStore, ArtifactWrite } from '../../../lib/store/artifact-store.js';
 
 /**
- * A store whose server has a clock of its own, as seen from a node whose clock is so many milliseconds ahead of it (behind, where it is negative). What comes
- * and goes is in the server's time.
+ * Returns a store whose server has a separate clock. The node's clock is `ahead` milliseconds ahead of the server's, or behind if `ahead`
+ * is negative. All times that the store gets and returns are in the server's time.
  */
 export function clockedArtifacts(store: ArtifactStore, ahead: number): ArtifactStore {
   const given = <A extends Pick<Artifact, 'expiresAt' | 'consumedAt'>>(artifact: A, by: number): A => ({

@@ -1,2 +1,2 @@
-/** The time as JWTs have it. @see RFC 7519 §2, NumericDate */
+/** Returns the current time as JWTs express it. @see RFC 7519 §2, NumericDate */
 export const epochSeconds = (): number => Math.floor(Date.now() / 1000);

@@ -1,4 +1,4 @@
-/** Checks what holds until a moment. A machine that comes too late for it has nothing to tell. */
+/** Runs a check that must succeed until a moment. Ignores a failure after the moment, because the machine was too slow. */
 export async function holdsUntil(moment: number, check: () => Promise<unknown>): Promise<void> {
   try {
     await check();

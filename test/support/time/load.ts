@@ -1,4 +1,4 @@
-/** People and clients who use the service all the time, and write down what they were told. */
+/** Load of users and clients that use the service all the time, and record the answers. */
 import { Agent, type Answer, authorizeUrl, createPkce, type Json, postForm } from '../client/agent.js';
 import { authorizationOf, introspect, obtainCode, redeem, refresh, responseOf, userinfo } from '../client/steps.js';
 import { redirectUri } from '../service/seed.js';
@@ -12,7 +12,7 @@ interface Reply {
 
 export interface Noted {
   readonly what: string;
-  /** `away`: the service said that a store is, as it should. */
+  /** `away`: the service answered, as it should, that a store is unavailable. */
   readonly said: 'right' | 'away' | 'wrong';
   readonly began: number;
   readonly ended: number;
@@ -22,19 +22,19 @@ export interface Noted {
 
 export interface Load {
   readonly noted: Noted[];
-  /** Access tokens of answers that came. */
+  /** Access tokens of received answers. */
   readonly ledger: string[];
-  /** The newest refresh token of each family, as its client knows it. */
+  /** The newest refresh token of each family that the client knows. */
   readonly families: ReadonlyMap<string, string>;
-  /** People who are signed in. */
+  /** Browsers of signed-in users. */
   readonly agents: readonly Agent[];
-  /** Lets everybody finish what they are at. */
+  /** Stops the load, and waits until all users and clients have finished their current steps. */
   stop(): Promise<void>;
 }
 
 const offline = { scope: 'openid offline_access' };
 
-/** 503 in the form that the caller reads, or a redirect that says so. @see RFC 6749 §4.1.2.1 */
+/** Returns whether the answer is a 503 in the caller's format, or a redirect with `temporarily_unavailable`. @see RFC 6749 §4.1.2.1 */
 function saysAway({ status, headers, text, location }: Reply): boolean {
   if (status === 303) return location !== undefined && new URL(location).searchParams.get('error') === 'temporarily_unavailable';
   return status === 503 && /^\d+$/.test(headers.get('retry-after') ?? '') && /"temporarily_unavailable"|^<!doctype html>/.test(text);
@@ -42,14 +42,14 @@ function saysAway({ status, headers, text, location }: Reply): boolean {
 
 const ofPage = ({ status, headers, body, location }: Answer): Reply => ({ status, headers, text: body, location });
 
-/** @param busy how many of each kind there are. */
+/** Starts the load. @param busy number of users who are signed in */
 export async function startLoad(issuer: string, busy = 2): Promise<Load> {
   const noted: Noted[] = [];
   const ledger: string[] = [];
   const families = new Map<string, string>();
   let isOver = false;
 
-  /** Undefined when the store is away, or the answer is wrong. */
+  /** Records the answer. Returns undefined if the store is unavailable, or the answer is wrong. */
   async function note<R extends Reply>(what: string, ask: () => Promise<R>, isRight: (reply: R) => boolean): Promise<R | undefined> {
     const began = performance.now();
     const reply = await ask().catch(
@@ -80,7 +80,7 @@ export async function startLoad(issuer: string, busy = 2): Promise<Load> {
   async function refreshing(name: string, first: string): Promise<void> {
     families.set(name, first);
     while (!isOver) {
-      // A client that got no token tries again with the one it has.
+      // A client that got no token retries with the client's current token.
       const answer = await note('refresh', () => form(refresh(issuer, families.get(name) as string)), is200);
       if (!answer) continue;
       families.set(name, answer.json.refresh_token);
@@ -106,7 +106,7 @@ export async function startLoad(issuer: string, busy = 2): Promise<Load> {
       const redirected = await note('authorize', page(agent, url), hasCode);
       if (!redirected) continue;
       const code = responseOf(redirected).get('code') as string;
-      // Not tried again: whether a code was spent, an answer that did not come leaves open.
+      // The client does not retry, because a missing answer does not say whether the code was spent.
       const bought = await note('code', () => form(redeem(issuer, { client: 'web', code, verifier })), is200);
       if (bought) ledger.push(bought.json.access_token);
     }

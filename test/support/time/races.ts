@@ -1,4 +1,4 @@
-/** The races that a provider has to win whatever it keeps its records in, and however many processes it is. */
+/** The races that a provider has to win with each kind of store, and with any number of nodes. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent } from '../client/agent.js';
 import { obtainCode } from '../client/steps.js';
@@ -20,18 +20,18 @@ export interface RaceOptions {
   readonly credentials: number;
   /** Number of concurrent uses of each. */
   readonly uses: number;
-  /** Rounds in which clients sign in at once. */
+  /** Rounds in which clients sign in at the same time. */
   readonly signIns: number;
-  /** Rounds in which a logout meets authorizations. */
+  /** Rounds in which a logout and authorizations run at the same time. */
   readonly logouts: number;
-  /** Waits so many steps; a step is about a part of a request. */
+  /** Waits this number of steps. A step takes about as long as a part of a request. */
   readonly pause: (steps: number) => Promise<unknown>;
 }
 
-/** A session keeps its grants: rounds with one agent would measure its size. */
+/** Rounds with the same agent. A session keeps its grants, so that more rounds would measure the size of the session. */
 const ROUNDS_OF_AN_AGENT = 20;
 
-/** Registers all of them. `arena` is asked when they run. */
+/** Registers all races. The races call `arena` when they run. */
 export function testRaces(
   arena: () => Contestants & { readonly issuer: string },
   { credentials, uses, signIns, logouts, pause }: RaceOptions,
@@ -41,7 +41,7 @@ export function testRaces(
     await obtainCode(arena().issuer, agent);
     return agent;
   };
-  /** Plays rounds one after the other, sums up what came of them, and tells it where many are played. */
+  /** Plays rounds one after the other, and returns the sum of the tallies. With `npm run prove`, prints the sum too. */
   const play = async (rounds: number, round: (agent: () => Promise<Agent>, index: number) => Promise<Tally>): Promise<Tally> => {
     const started = Date.now();
     const sum: Record<string, number> = {};
@@ -88,7 +88,7 @@ export function testRaces(
     test.each(['web', 'jwt'])('B3: a refresh token of %s has one successor, and the family lives', async (client) => {
       expect(await play(credentials, async (agent) => refreshRound(arena().issuer, uses, await agent(), client))).toEqual({
         successors: credentials,
-        // One uses it, five are retries.
+        // One use rotates the token, and five uses are retries within the grace.
         'refused within the grace': credentials * Math.max(0, uses - 6),
         'families that go on': credentials,
         'live access tokens afterwards': credentials,

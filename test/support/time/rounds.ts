@@ -11,7 +11,7 @@ export type Tally = Readonly<Record<string, number>>;
 
 /** Participants in addition to the clients of the seed. */
 export interface Contestants {
-  /** {@link testSeed} with the others. */
+  /** {@link testSeed} with the asserting client, and with the receiver's URL in {@link ssoClients}. */
   readonly seed: typeof testSeed;
   readonly asserting: AssertingClient;
   /** Receiver of logout tokens of {@link ssoClients}. */
@@ -47,7 +47,7 @@ function outcomes(answers: readonly { status: number; json?: Json }[]): Record<s
 
 const failures = (answers: readonly { status: number }[]): number => answers.filter(({ status }) => status >= 500).length;
 
-/** Returns the number of different live tokens, as introspection tells a client that may ask. A public client has to use them. */
+/** Returns the number of different live tokens. Confidential clients introspect the tokens; the public client has to use the tokens. */
 async function live(issuer: string, client: string, kind: 'access_token' | 'refresh_token', answers: readonly { json?: Json }[]) {
   const tokens = new Set<string>(answers.flatMap(({ json }) => json?.[kind] ?? []));
   const works = async (token: string): Promise<boolean> => {
@@ -82,7 +82,7 @@ export async function pushedRequestRound(issuer: string, uses: number, agent: Ag
   const bought = await Promise.all(codes.map((code) => redeem(issuer, { client: 'web', code, verifier })));
   return {
     codes: codes.length,
-    // On a page when it is spent already, in the redirect when another one is faster.
+    // The error is on a page if the request is spent already, and in the redirect if another use is faster.
     invalid_request_uri: answers.filter(({ body, location }) => `${location} ${body}`.includes('invalid_request_uri')).length,
     'live access tokens': await live(issuer, 'web', 'access_token', bought),
     'codes of a replay': responseOf(replay).has('code') ? 1 : 0,
@@ -95,13 +95,13 @@ export async function assertionRound(issuer: string, uses: number, asserting: As
   const answers = await atOnce(uses, () => postForm(`${issuer}/connect/token`, { grant_type: 'client_credentials', ...assertion }));
   return {
     answered: answers.filter(({ status }) => status === 200).length,
-    // Past the limit of refusals they are refused with another word.
+    // Above the limit of refusals, the service answers 429.
     refused: answers.filter(({ status }) => status === 401 || status === 429).length,
     'live access tokens': await live(issuer, 'orders', 'access_token', answers),
   };
 }
 
-/** All that are answered within the grace are answered with one successor, and that goes on. */
+/** Uses one refresh token many times. All answers within the grace have one successor, and the successor works. */
 export async function refreshRound(issuer: string, uses: number, agent: Agent, client: string): Promise<Tally> {
   const first = (await redeem(issuer, await obtainCode(issuer, agent, client, offline))).json;
   const answers = await atOnce(uses, () => refresh(issuer, first.refresh_token, client));
@@ -131,7 +131,7 @@ export async function revocationRound(issuer: string, uses: number, agent: Agent
   };
 }
 
-/** Another tab, with the cookies of this moment. */
+/** Returns a function that opens a tab with the cookies of this moment. */
 export function tabOf(agent: Agent): () => Agent {
   const cookies = [...agent.cookies];
   return () => {
@@ -141,7 +141,7 @@ export function tabOf(agent: Agent): () => Agent {
   };
 }
 
-/** One browser, three clients at once in three tabs each; then one logout. */
+/** Signs in three clients at the same time, in three tabs each of one browser. Then signs out once. */
 export async function ssoRound(issuer: string, { receiver }: Contestants): Promise<Tally> {
   const agent = new Agent();
   await obtainCode(issuer, agent, 'pairwise');
@@ -169,8 +169,8 @@ export async function ssoRound(issuer: string, { receiver }: Contestants): Promi
 }
 
 /**
- * Ten tabs authorize while one logs out.
- * @param pause so many steps, the time of which is that of a part of a request.
+ * Authorizes in ten tabs while another tab signs out.
+ * @param pause waits this number of steps. A step takes about as long as a part of a request.
  */
 export async function logoutRound(issuer: string, round: number, pause: (steps: number) => Promise<unknown>): Promise<Tally> {
   const client = ssoClients[round % ssoClients.length] as string;

@@ -1,6 +1,6 @@
 /**
- * Preloaded into a process, sets its clock apart from the machine's, as `SHIFTED_CLOCK` says in milliseconds and a message `{ clock }` says anew.
- * Timers and `performance.now()` run as they do.
+ * Clock of a process that preloads this file, ahead of the machine's clock by the milliseconds of `SHIFTED_CLOCK`. A message `{ clock }`
+ * replaces the milliseconds. Timers and `performance.now()` do not change.
  */
 let ahead = Number(process.env.SHIFTED_CLOCK ?? 0);
 process.on('message', (message: { readonly clock?: number }) => {

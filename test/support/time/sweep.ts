@@ -4,9 +4,9 @@ import { afterAll, beforeAll, jest } from '@jest/globals';
 const WAITS_MS = [36_000, 12_000];
 
 /**
- * Lets a test begin each round of the sweep of records, instead of waiting for it. To be called before the service of the file is declared. No round begins by
- * itself, so that a pass cannot go by before the test has damaged the rows.
- * @returns begins the next round, unless a round is under way.
+ * Lets a test begin each round of the sweep of records, instead of waiting for the round. Call this function before you declare the service
+ * of the file. No round begins by itself, so that no pass ends before the test has damaged the rows.
+ * @returns a function that begins the next round, unless a round is under way.
  */
 export function useSweep(): () => void {
   const due = new Set<() => void>();

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMIT_MS } from './in-time.js';
 
 const PAUSE_MS = 20;
-/** The longest pause. It need not be shorter, because each look takes time from what is waited for. */
+/** The longest pause. A shorter pause would help little, because each look takes CPU time from the awaited work. */
 const LONG_PAUSE_MS = 250;
 
 /**
- * Returns the result of `find` when it passes.
+ * Returns the result of `find` when the result passes `isMeant`.
  * @param pauseMs milliseconds after each failure. @default a tenth of the time so far, from 20 to 250 milliseconds
  * @throws Error with the last result.
  */
