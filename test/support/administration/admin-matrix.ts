@@ -18,7 +18,7 @@ export interface TenantRecords {
   readonly webhook: string;
   readonly connection: string;
   readonly session?: string;
-  /** A client that has a consent of the user. Clients are of no tenant, so the clients of two tenants have to differ. */
+  /** A client that has a consent of the user. Clients belong to no tenant, so the clients of two tenants have to differ. */
   readonly client?: string;
   readonly impersonation?: string;
   readonly serviceProvider?: string;
@@ -32,7 +32,7 @@ export async function makeRecords(root: AdminClient, tid: string): Promise<Tenan
   const group = (await root.post(`${at}/groups`, { name: unique })).json.id;
   const { id: person, user } = (await root.post(`${at}/persons`, { givenName: 'M', familyName: unique, user: { userName: unique } })).json;
   const invitation = (await root.post(`${at}/invitations`, { userId: user.id, send: false })).json.id;
-  // Nothing is sent to it.
+  // Nothing is sent to this webhook.
   const webhook = (await root.post(`${at}/webhooks`, { url: 'http://127.0.0.1:9/hooks', types: ['TenantUpdated'] })).json.id;
   const provider = { name: unique, issuer: 'https://login.example.com', clientId: 'us', clientSecret: 'theirs' };
   const connection = (await root.post(`${at}/connections`, provider)).json.id;
@@ -80,7 +80,7 @@ export interface MatrixOptions {
   readonly client: AdminClient;
   readonly own: TenantRecords;
   readonly foreign: TenantRecords;
-  /** Parameters that are no secret to the client: with a foreign one it would change what the others are about. */
+  /** Parameters that are no secret to the client. A foreign value is not tried, because it would change what the other parameters name. */
   readonly known?: readonly string[];
   /** Operations to try. @default all */
   readonly isTried?: (path: string) => boolean;

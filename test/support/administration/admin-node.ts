@@ -1,4 +1,7 @@
-/** A node that serves the admin API, and is killed after one of its writes. Started by {@link startAdminNode}; ends when that process does. */
+/**
+ * A node that serves the admin API, and is killed after one of its writes. {@link startAdminNode} starts the node. The node ends with its
+ * parent process.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -13,7 +16,7 @@ interface Settings {
   readonly seed: IdentityProviderOptions['seed'];
 }
 
-/** Options of this node, and of those that go on after it. */
+/** Options of this node, and of the nodes that continue after this node. */
 export const optionsOfNodes = {
   issuer: 'http://127.0.0.1:3000',
   keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
@@ -29,7 +32,7 @@ export interface AdminNode {
   readonly origin: string;
   /** Kills the node after this many writes of the next request. The first write announces the rest. */
   arm(writes: number): Promise<void>;
-  /** Resolves after the node has ended: true if it was killed by itself. */
+  /** Whether the node killed itself. Resolves after the node has ended. */
   readonly gone: Promise<boolean>;
   kill(): void;
 }

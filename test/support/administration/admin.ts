@@ -1,4 +1,4 @@
-/** A client of the admin API for tests: requests that succeed, and all answers, are checked against the document that the service publishes. */
+/** A client of the admin API for tests. The client checks successful requests and all answers against the service's published document. */
 import { expect } from '@jest/globals';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { IdentityProviderOptions } from 'tenant-idp';
@@ -37,7 +37,7 @@ export const adminScopes = [
   'idp.exports:read',
 ];
 
-/** A client of a seed that administers tenants, by their names or ids. */
+/** Returns a client for a seed. The client administers the tenants with these names or ids. */
 export const adminClient = (id: string, adminTenants: readonly string[], allowedScopes: readonly string[] = adminScopes) => ({
   id,
   name: `Client ${id}`,
@@ -50,7 +50,10 @@ export const adminClient = (id: string, adminTenants: readonly string[], allowed
 const [acme, ...others] = testSeed.tenants as readonly NonNullable<NonNullable<IdentityProviderOptions['seed']>['tenants']>[number][];
 const administrators = { name: 'Administrators', permissions: ['idp.persons:read', 'idp.persons:write', 'idp.groups:write'] };
 
-/** The test seed with administrators: `root` of all tenants, `acme` and `globex` of one each; Carol of Acme may administer persons, by `console`. */
+/**
+ * The test seed with administrators: `root` of all tenants, and `acme` and `globex` of one tenant each. Carol of Acme may administer
+ * persons, through `console`.
+ */
 export const adminSeed = {
   ...testSeed,
   permissions: [...testSeed.permissions, ...adminScopes.map((id) => ({ id, name: id }))],
@@ -95,13 +98,13 @@ export async function adminToken(
   return json.access_token;
 }
 
-/** Ids of the tenants of the seed, by name. */
+/** Returns the ids of the tenants, by name. */
 export async function tenantIds(root: AdminClient): Promise<Readonly<Record<string, string>>> {
   const { json } = await root('/tenants?limit=200');
   return Object.fromEntries(json.items.map(({ name, id }: Json) => [name, id]));
 }
 
-/** Description of a request in the document, by `METHOD /path`. */
+/** The published document, with its operations and validators of its schemas. */
 export interface Documented {
   readonly operations: readonly { readonly method: string; readonly path: string; readonly pattern: RegExp; readonly operation: Json }[];
   validator(schema: Json): ValidateFunction;
@@ -130,7 +133,7 @@ async function read(issuer: string): Promise<Documented> {
   return { document, operations, validator: validatorsOf(text.replaceAll(issuer, 'https://issuer.example')) };
 }
 
-/** Validators by the text of a document. Services with the same operations share them, because compiling a schema takes longer than a request. */
+/** Validators by the text of a document. Equal services share validators, because compiling a schema takes longer than a request. */
 const validators = new Map<string, Documented['validator']>();
 
 function validatorsOf(text: string): Documented['validator'] {
@@ -149,7 +152,7 @@ function validatorsOf(text: string): Documented['validator'] {
   return validator;
 }
 
-/** Fails where an exchange is not as the document says. */
+/** Fails if a request or an answer does not match the document. */
 async function checkExchange(issuer: string, path: string, { method = 'GET', body }: AdminCall, answer: AdminAnswer): Promise<void> {
   const { operations, validator } = await documented(issuer);
   const [pathname = ''] = path.split('?');
@@ -172,7 +175,7 @@ function expectValid(validator: ValidateFunction, value: unknown, what: string):
   expect({ what, errors: isValid ? [] : validator.errors, value: isValid ? '' : value }).toEqual({ what, errors: [], value: '' });
 }
 
-/** @param token undefined: no credentials. */
+/** @param token access token. Undefined: the client sends no credentials. */
 export function administer(issuer: string, token?: string): AdminClient {
   const base = `${issuer}/idp/api/v1`;
   const call = async (path: string, { method = 'GET', body, headers = {} }: AdminCall = {}): Promise<AdminAnswer> => {

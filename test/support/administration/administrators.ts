@@ -1,4 +1,4 @@
-/** A service with administrators that hold a privilege and others that lack it, and a provider by which users sign in there. */
+/** A service with administrators that have or do not have a privilege, and an upstream provider at which users of the service sign in. */
 import { afterAll, beforeAll } from '@jest/globals';
 import type { TestIdpOptions } from '../service/idp.js';
 import { useIdp } from '../service/use-idp.js';
@@ -13,7 +13,7 @@ export const privileged = { name: 'Privileged', permissions: [GRANTED] };
 export const orgTenant = { name: 'Org', groups: [privileged] };
 
 export const scopesWithout = (...lacking: readonly string[]): readonly string[] => adminScopes.filter((one) => !lacking.includes(one));
-/** Administrators of these tenants: `low` lacks the privilege, and `holder` has it. */
+/** Returns administrators of these tenants: `low` without the privilege, and `holder` with the privilege. */
 export const lowAndHolder = (tenants: readonly string[]) => [
   adminClient('low', tenants, scopesWithout(GRANTED)),
   adminClient('holder', tenants),
@@ -35,13 +35,13 @@ interface Setting extends Omit<TestIdpOptions, 'seed' | 'limits'> {
   readonly administrators: readonly ReturnType<typeof adminClient>[];
   /** Connections to the provider. */
   readonly connections: readonly { readonly id: string; readonly name: string; readonly tenant?: string; readonly linkBySignIn?: true }[];
-  /** Other clients of the seed. */
+  /** Clients of the seed, except administrators. @default clients of the admin seed */
   readonly clients?: readonly object[];
 }
 
 export function useAdministrators({ tenants, administrators, connections, clients = adminSeed.clients, ...options }: Setting) {
   let upstream: UpstreamProvider;
-  /** Members of a connection by which the service is a client of the provider. */
+  /** Returns the members of a connection that make the service a client of the provider. */
   const providerFields = () => ({ clientId: 'tenant-idp', clientSecret: UPSTREAM_SECRET, issuer: upstream.issuer });
   const service = useIdp(async () => {
     upstream = await startUpstream();
@@ -79,7 +79,7 @@ export function useAdministrators({ tenants, administrators, connections, client
     providerFields,
     upstream: (): UpstreamProvider => upstream,
 
-    /** A new user, as host code makes one. */
+    /** Creates a user, as host code does. */
     async member(tid: string, { status = 'active', password, hasEmail = true }: MemberOptions = {}): Promise<Member> {
       count += 1;
       const userName = `member-${count}@org.test`;
@@ -91,7 +91,7 @@ export function useAdministrators({ tenants, administrators, connections, client
       return { tid, personId: made.id, userId, userName, path: `/tenants/${tid}/users/${userId}` };
     },
 
-    /** Records an identity of the user, and has the provider sign in as it. Returns its subject. */
+    /** Records an identity of the user, and makes the provider sign in as this identity. Returns the subject of the identity. */
     async record(writer: AdminClient, { path, userId }: Pick<Member, 'path' | 'userId'>, idp: string): Promise<string> {
       const subject = subjectOf(userId);
       ok(await writer.patch(path, { externalIdentities: [{ idp, subject }] }));
@@ -104,11 +104,11 @@ export function useAdministrators({ tenants, administrators, connections, client
 interface MemberOptions {
   readonly status?: 'active' | 'invited' | undefined;
   readonly password?: string | undefined;
-  /** Whether the person has an address: that of the user name. */
+  /** Whether the person has an email address, which equals the user name. */
   readonly hasEmail?: boolean;
 }
 
-/** The subject of the identity that `record` writes. */
+/** Returns the subject of the identity that `record` writes. */
 export const subjectOf = (userId: string): string => `subject of ${userId}`;
 
 export function ok(answer: AdminAnswer): AdminAnswer {

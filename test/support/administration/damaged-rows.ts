@@ -1,4 +1,4 @@
-/** Rows with one part of another value. */
+/** Rows in which one part has another value. */
 
 import type { Json } from '../client/agent.js';
 import type { StoredRow } from './listed-world.js';
@@ -6,10 +6,10 @@ import type { StoredRow } from './listed-world.js';
 /** Names of members, and positions in lists, from the row inwards. */
 export type Path = readonly string[];
 
-/** A missing member, one of another type, an over-long text. */
+/** A missing member, a value of another type, and a text that is too long. */
 export const badValues: readonly unknown[] = [undefined, 42, 'x'.repeat(70_000)];
 
-/** Members of the value and those within them, except of events that wait. */
+/** Returns the paths of all members at any depth, except the id, the version and the waiting events of the row. */
 export const partsOf = (value: unknown, at: Path = []): readonly Path[] =>
   typeof value === 'object' && value !== null && !(value instanceof Date)
     ? Object.entries(value)
@@ -24,5 +24,5 @@ export const withPart = (value: Json, [name = '', ...rest]: Path, part: unknown)
   return Array.isArray(value) ? value.map((each, index) => (String(index) === name ? next : each)) : { ...value, [name]: next };
 };
 
-/** Ids by which a list may name a row: those of the row, and of a user within it. */
+/** Returns the ids by which a list may name a row: the id of the row, and the id of a user within the row. */
 export const idsOf = (row: StoredRow): readonly string[] => [row.id, String((row.user as StoredRow | undefined)?.id ?? row.id)];

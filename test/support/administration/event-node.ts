@@ -1,4 +1,7 @@
-/** A node that makes persons or raises events of a user, hears of them, and is killed on the way. Started by `faults/events-killed.test.ts`; ends when that process does. */
+/**
+ * A node that creates persons or emits events of a user, receives the events, and is killed on the way. `event-nodes.ts` starts the node,
+ * which ends with its parent process.
+ */
 import { createIdentityProvider, type DirectoryStore, type IdpEvent } from 'tenant-idp';
 import type { Extension } from 'tenant-idp/extension';
 import { withCollections } from '../../store/with-collections.js';
@@ -11,10 +14,9 @@ export type KillPoint = 'written' | 'recorded' | 'told' | 'delivered' | 'positio
 
 export interface EventNodeSettings {
   readonly place: Place;
-  /** The person to make, and where its event is when the node ends. */
-  /** For an event that changes no record: the id in the data of the event. */
+  /** Id of the person to create. For an event that changes no record: the title in the data of the event. */
   readonly personId: string;
-  /** Whether the node raises an event of a user that changes no record, in place of making a person. */
+  /** Whether the node emits an event of a user that changes no record, instead of creating a person. */
   readonly raises?: boolean;
   readonly killAt: KillPoint;
 }
@@ -53,7 +55,7 @@ const deadly = (store: DirectoryStore): DirectoryStore =>
       }
       return inserted;
     },
-    // The work that an earlier node left is done here too, and does not kill this node.
+    // This node also does the jobs that an earlier node left, and these jobs do not kill this node.
     async update(id, change) {
       if (name === 'persons' && id === personId) passes('told');
       if (name !== 'events.positions') return rows.update(id, change);
@@ -73,7 +75,7 @@ const deadly = (store: DirectoryStore): DirectoryStore =>
     },
   }));
 
-/** An administrator. The helper for tests of the admin API runs in tests alone. */
+/** An administrator. The module of `adminClient` is not used, because this module runs only in tests. */
 const root = {
   id: 'root',
   name: 'Root',
@@ -106,7 +108,7 @@ const idp = await createIdentityProvider({
   keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
   logger: { debug() {}, info() {}, warn() {}, error() {} },
 });
-// Registered immediately, because events of an earlier node are dispatched as soon as the event loop is free.
+// The listener is registered immediately, because events of an earlier node are dispatched as soon as the event loop is free.
 if (!raises) idp.events.on('PersonCreated', (event) => tell({ heard: event }));
 await idp.listen(port, '127.0.0.1');
 const acme = (await idp.directory.tenants.find()).find(({ name }) => name === 'Acme');

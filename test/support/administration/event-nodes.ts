@@ -1,4 +1,4 @@
-/** Starts the nodes that tell events and are killed at it. */
+/** Starts the nodes that dispatch events and are killed on the way. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { runtimeWarning } from '../service/example.js';
@@ -9,7 +9,7 @@ export interface EventNode {
   readonly issuer: string;
 }
 
-/** @param hear takes what the node says, in the order of its words. */
+/** @param hear receives the messages of the node, in their order. */
 export async function startEventNode(settings: EventNodeSettings, hear: (message: FromEventNode) => void = () => {}): Promise<EventNode> {
   const node = fork(new URL('./event-node.js', import.meta.url), [JSON.stringify(settings)], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

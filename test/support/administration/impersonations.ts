@@ -1,4 +1,4 @@
-/** Impersonations that are on the record without anybody having signed in: for lists, and for who may read and end them. */
+/** Records of impersonations without a sign-in, for tests of lists and of the permissions to read and end impersonations. */
 import type { Extension, ExtensionContext } from 'tenant-idp/extension';
 import { type Impersonation, type ImpersonationRow, impersonations } from '../../../extensions/impersonation/records.js';
 

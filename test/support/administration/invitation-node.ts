@@ -1,4 +1,7 @@
-/** A node that accepts an invitation, and is killed on the way. Started by `invitations/killed.test.ts`; ends when that process does. */
+/**
+ * A node that accepts an invitation, and is killed on the way. `invitations/killed.test.ts` starts the node. The node ends with its parent
+ * process.
+ */
 import { createIdentityProvider, type DirectoryStore } from 'tenant-idp';
 import type { Person } from '../../../lib/store/records/records.js';
 import { withCollections } from '../../store/with-collections.js';
@@ -10,7 +13,7 @@ export interface InvitationNodeSettings {
   readonly place: Place;
   readonly id: string;
   readonly password: string;
-  /** The write of the acceptance after which the node ends; absent: none. */
+  /** Number of the write of the acceptance after which the node is killed. If there are fewer writes, the node is not killed. */
   readonly killAfter: number;
 }
 
@@ -20,7 +23,7 @@ const { place, id, password, killAfter } = JSON.parse(process.argv[2] ?? '{}') a
 let isArmed = false;
 let writes = 0;
 
-/** After a write of the acceptance: what the queue and the dispatcher do beside it does not count. */
+/** Counts a write of the acceptance. Other writes of the queue and the dispatcher do not count. */
 function written<T>(collection: string, value: T, isInsert = false): T {
   const { user } = (value ?? {}) as Partial<Person>;
   const counts = {

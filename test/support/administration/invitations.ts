@@ -1,4 +1,4 @@
-/** A service that invites, with its mails captured. */
+/** Invitations of a service whose mails are captured. */
 import type { IdentityProvider, MailMessage } from 'tenant-idp';
 import { Agent, type Answer } from '../client/agent.js';
 import { redirectUri, testSeed } from '../service/seed.js';
@@ -8,7 +8,7 @@ export const personalTenant = '0197a000-0000-7000-8000-00000000a001';
 export const postRegistrationUri = 'http://127.0.0.1:9/welcome';
 export const PASSWORD = 'a password that is long';
 
-/** {@link testSeed}, with personal accounts, a tenant without passwords, and a client that people go to afterwards. */
+/** {@link testSeed} with a tenant for personal accounts, and a client to which users go after the acceptance. */
 export const invitingSeed = {
   ...testSeed,
   tenants: [
@@ -43,7 +43,7 @@ export const invitingSeed = {
 export interface Captured {
   readonly mails: MailMessage[];
   readonly mail: { send(message: MailMessage): Promise<void> };
-  /** The first mail to an address, once it is there. */
+  /** Waits for a mail to an address, and returns the newest. */
   to(address: string): Promise<MailMessage>;
 }
 
@@ -67,7 +67,7 @@ export async function tenantNamed({ directory }: IdentityProvider, name: string)
 let count = 0;
 type Invited = Parameters<ReturnType<IdentityProvider['tenant']>['invitations']['createPerson']>;
 
-/** A new person with a name of their own, invited by a link that is fetched unless it is sent. */
+/** Creates a person with a unique user name, and invites the person. Returns the invitation link, unless the link is mailed. */
 export async function invite(
   idp: IdentityProvider,
   { tenant = 'Acme', ...input }: Partial<Invited[1]> & { readonly tenant?: string } = {},
@@ -85,10 +85,10 @@ export async function invite(
   return { ...made, tid, invitations, userName, url };
 }
 
-/** Opens the link, and posts the form of its page. */
+/** Opens the invitation link, and posts the form of the page. */
 export async function acceptIn(agent: Agent, url: string, fields: Record<string, string> = { password: PASSWORD }): Promise<Answer> {
   return agent.submit(await agent.get(url), fields);
 }
 
-/** The page behind an acceptance, or the redirect out of the service. */
+/** Returns the page after an acceptance, or the redirect out of the service. */
 export const acceptedIn = async (url: string, agent = new Agent()): Promise<Answer> => agent.follow(await acceptIn(agent, url));

@@ -25,11 +25,11 @@ export interface ListedWorld extends IdpInUse {
   readonly directory: ReturnType<typeof memoryDirectory>;
   /** Collections of the directory, by name. */
   readonly collections: readonly string[];
-  /** The same with their indexes. */
+  /** Collections of the directory, with their indexes. */
   readonly specs: Parameters<ReturnType<typeof memoryDirectory>['open']>[0];
-  /** Makes caches forget the row that the update is of. The update writes nothing. */
+  /** Makes caches forget the row that the update would change. The update writes nothing. */
   forget(update: () => Promise<unknown>): Promise<void>;
-  /** Administers all tenants. */
+  /** Returns a client that administers all tenants. */
   root(): Promise<AdminClient>;
   /** Makes at least two records of each kind. Returns records of Acme: Alice, who is signed in, and others. */
   fill(): Promise<ListedRecords>;
@@ -67,7 +67,7 @@ export function useListedWorld(): ListedWorld {
     return client;
   };
 
-  /** An event that was given up for a webhook. */
+  /** Inserts an event whose delivery to a webhook the service gave up. */
   async function insertLetter(tid: string, webhookId: string): Promise<void> {
     const at = new Date().toISOString();
     const event = { specversion: '1.0', id: 'e', source: 's', type: 'TenantUpdated', time: at, subject: 't', data: {} };
@@ -75,7 +75,7 @@ export function useListedWorld(): ListedWorld {
     await context?.records.collection(deadLetters, tid).insert({ webhookId, event: numbered, attempts: 3, problem: 'no answer', at });
   }
 
-  /** Rows that no request of the admin API makes. */
+  /** Inserts rows that no request of the admin API creates. */
   async function insertRows(
     tid: string,
     { user, person, webhook }: TenantRecords,

@@ -1,4 +1,4 @@
-/** Administrators of tenants that have no privileges at first, and a provider by which users sign in there. */
+/** Tenants without privileges at first, their administrators, and an upstream provider at which users of the tenants sign in. */
 import { Agent, type Answer, authorizeUrl, createPkce, titleOf } from '../client/agent.js';
 import { atUpstream } from '../sign-in/upstream-provider.js';
 import { type AdminClient, adminClient } from './admin.js';
@@ -42,7 +42,7 @@ export function useMeans(connections: readonly string[] = [], tenants = 80) {
 
     member: (tid: string): Promise<Member> => administrators.member(tid, { password: 'password', hasEmail: false }),
 
-    /** A connection of the tenant that signs users in, and creates new ones. */
+    /** Creates a connection of the tenant that signs users in, and creates new users. */
     async connection(tid: string, writer: Writer = 'root', more: object = {}): Promise<string> {
       const fields = { ...providerFields(), name: `Provider ${ids.length}` };
       const mapped = { createUsersIn: tid, requireVerifiedEmail: false, mapping: claims, linkBySignIn: true };
@@ -52,7 +52,7 @@ export function useMeans(connections: readonly string[] = [], tenants = 80) {
       return id;
     },
 
-    /** A new group of the tenant, and the ways in which its members get the privilege. */
+    /** Creates a group of the tenant. Returns the group with functions that give the privilege to its members. */
     async group(tid: string) {
       count += 1;
       const { groups, users } = service.idp.tenant(tid);
@@ -62,14 +62,14 @@ export function useMeans(connections: readonly string[] = [], tenants = 80) {
         id,
         path,
         add: (userId: string) => users.addGroups(userId, { ids: [id] }),
-        /** Grants by the admin API. */
+        /** Grants the privilege through the admin API. */
         grant: (more: object = {}) => by('root').patch(path, { permissionIds: [GRANTED], ...more }),
-        /** Grants as host code does, without a check. */
+        /** Grants the privilege as host code does, without a check. */
         give: () => groups.update(id, { permissionIds: [GRANTED] }),
       };
     },
 
-    /** Signs in at the provider, and comes back with the answer. */
+    /** Signs in at the provider, and returns the service's answer. */
     async signIn(idp: string, subject: string, agent = new Agent(), more: object = {}): Promise<Answer> {
       const email = `${subject.replaceAll(/\W/g, '-')}@people.test`;
       upstream().person = { sub: subject, email, given_name: 'New', family_name: 'Comer', ...more };

@@ -2,7 +2,7 @@ import type { DirectoryStore } from 'tenant-idp';
 import type { Row } from 'tenant-idp/store';
 import type { EventRecord, Outboxed, PendingEvent } from '../../../lib/store/records/records.js';
 
-/** Events of a type that are kept, dispatched or not, each once. */
+/** Returns the stored events of a type, dispatched or not, each once. */
 export async function recordedEvents(directory: DirectoryStore, type: string): Promise<readonly PendingEvent[]> {
   const waiting = await Promise.all(
     ['persons', 'accountEvents'].map((name) => directory.collection<Row & Outboxed>(name).find({ byOutbox: ['yes'] })),

@@ -1,4 +1,4 @@
-/** A write for each operation of the admin API that changes something, with what it needs. */
+/** A write for each operation of the admin API that changes records, and the records that each write needs. */
 import { type Json, obtainTokens } from '../client/agent.js';
 import type { IdpInUse } from '../service/use-idp.js';
 import type { AdminClient } from './admin.js';
@@ -13,7 +13,7 @@ export type MakeWrite = () => Promise<Write> | Write;
 export interface WritesOf {
   readonly service: IdpInUse;
   readonly root: AdminClient;
-  /** The tenant that is written to. */
+  /** The tenant that the writes change. */
   readonly tid: string;
   /** Another tenant. */
   readonly globex: string;
@@ -25,13 +25,13 @@ const of = (): WritesOf => {
   return parts;
 };
 
-/** Writes by their operation, `POST /tenants`. Each call makes what its write needs, for the service of the test. */
+/** Returns writes by operation, such as `POST /tenants`. Each call creates the records that its write needs, in the service of the test. */
 export function writesOf(given: WritesOf): ReadonlyMap<string, MakeWrite> {
   parts = given;
   return writes;
 }
 
-/** The path of a write. */
+/** Returns the path of a write. */
 export const pathOf = (operation: string, { params = {} }: Write): string =>
   operation.replace(/^\w+ /, '').replace(/\{(\w+)\}/g, (_, parameter: string) => params[parameter] ?? of().tid);
 
@@ -147,7 +147,7 @@ const writes = new Map<string, MakeWrite>([
     },
   ],
   ['POST /tenants/{tid}/invitations', async () => ({ body: { userId: await user(), send: false } })],
-  // To see the link is to be able to accept.
+  // This read counts as a write, because a reader of the invitation link can accept the invitation.
   ['GET /tenants/{tid}/invitations/{id}/link', one(invitation)],
   ['POST /tenants/{tid}/invitations/{id}/resend', one(invitation)],
   ['POST /tenants/{tid}/invitations/{id}/revoke', one(invitation)],
