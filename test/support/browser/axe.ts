@@ -8,7 +8,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** Loads axe-core into the current page. */
 export const loadAxe = (page: Page): Promise<unknown> => page.evaluate(axe);
 
-/** Violations on a page that axe was loaded into, in words. @param tags of the rules. Default: all. */
+/** Returns the violations on a page that has axe, in words. @param tags tags of the rules. @default all */
 export const violationsOn = (page: Page, tags?: readonly string[]): Promise<unknown> =>
   page.evaluate(`axe.run(${JSON.stringify({ resultTypes: ['violations'], ...(tags ? { runOnly: tags } : {}) })}).then(({ violations }) =>
     violations.map(({ id, nodes }) => [id, ...nodes.map(({ html, failureSummary }) => html + failureSummary)]))`);

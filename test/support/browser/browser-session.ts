@@ -1,4 +1,4 @@
-/** Sessions of a browser that are begun and ended beside its pages, where these are not what is tried: each page that is shown costs more. */
+/** Sessions of a browser that begin and end without shown pages, for tests of other pages, because each shown page takes more time. */
 import type { APIResponse, BrowserContext } from 'playwright-core';
 import { formOf } from '../client/agent.js';
 
@@ -14,7 +14,7 @@ async function settle({ request }: BrowserContext, answer: APIResponse): Promise
   }
 }
 
-/** @param url an authorization request that asks for a sign-in. */
+/** @param url authorization request that requires a sign-in. */
 export async function signInBeside(context: BrowserContext, url: string, userName = 'alice@acme.test'): Promise<void> {
   const { request } = context;
   const identifier = formOf(await pageOf(await request.get(url)));

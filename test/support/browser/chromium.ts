@@ -8,11 +8,11 @@ import { findProgram } from '../../servers/programs.js';
 import { LIMIT_MS } from '../time/in-time.js';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-/** Without the interface of a browser, so it takes a quarter of the CPU time; it knows no preferences, and blocks no cookies. */
+/** Chromium without a user interface, which takes a quarter of the CPU time. The program ignores preferences, and blocks no cookies. */
 const shell = 'chromium-headless-shell';
 const applications = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'];
 
-/** `CHROMIUM_PATH`, else the first of these programs that is on PATH; undefined when there is none. */
+/** Returns `CHROMIUM_PATH`, or the first of these programs on PATH. Returns undefined if there is no such program. */
 function findChromium(programs = names): string | undefined {
   const given = process.env.CHROMIUM_PATH;
   return findProgram(given ? [given] : [...programs, ...applications]);
@@ -37,16 +37,16 @@ function launchOptions(programs = names): LaunchOptions {
   };
 }
 
-/** Starts the browser. What is done in it may take as long as a busy machine takes. */
+/** Starts the browser, with a time limit that suits a busy machine. */
 async function start(options: LaunchOptions): Promise<Browser> {
   const browser = await chromium.launch(options);
   return browser.on('context', (context) => context.setDefaultTimeout(LIMIT_MS));
 }
 
-/** Starts the browser headless; it talks to nobody by itself. */
+/** Starts the browser headless. The browser sends no requests by itself. */
 export const launch = (): Promise<Browser> => start(launchOptions([shell, ...names]));
 
-/** The same, to which every name of a domain is this machine. */
+/** Starts the browser headless, with all names below a domain resolved to this machine. */
 export function launchAmong(domain: string): Promise<Browser> {
   const options = launchOptions([shell, ...names]);
   return start({ ...options, args: [...(options.args ?? []), `--host-resolver-rules=MAP *.${domain} 127.0.0.1`] });
@@ -56,7 +56,7 @@ export interface BrowserWithCookies extends AsyncDisposable {
   readonly context: BrowserContext;
 }
 
-/** A browser of its own with or without third-party cookies, which trusts the certificate of {@link testTls}. */
+/** Starts a separate browser with or without third-party cookies. The browser accepts the certificate of {@link testTls}. */
 export async function launchWithCookies(thirdParty: 'allowed' | 'blocked'): Promise<BrowserWithCookies> {
   const profile = await mkdtemp(join(tmpdir(), 'chromium-'));
   const isBlocked = thirdParty === 'blocked';
@@ -70,18 +70,18 @@ export async function launchWithCookies(thirdParty: 'allowed' | 'blocked'): Prom
     context,
     async [Symbol.asyncDispose]() {
       await context.close();
-      // Its processes may still be writing when the browser is gone.
+      // Processes of the browser may still write after the browser has closed.
       await rm(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     },
   };
 }
 
 /**
- * Messages of Chromium for pages that are right: a form that is shown again with 4xx, a missing icon, and a field that had the focus before the page set
- * it.
+ * Whether Chromium also prints this message for correct pages: a form that is shown again with 4xx, a missing icon, or a field that had the
+ * focus before the page set the focus.
  */
 export const isExpectedInConsole = (text: string): boolean => /favicon|status of 4\d\d|^Autofocus processing was blocked/.test(text);
 
-/** A suite in a browser. */
+/** Registers a suite that runs in a browser. */
 export const describeInBrowser = (name: string, suite: () => void): void =>
   describeUnless(findChromium() === undefined ? 'there is no Chromium on PATH; install one or set CHROMIUM_PATH' : undefined, name, suite);

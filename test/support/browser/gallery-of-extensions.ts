@@ -1,6 +1,6 @@
 /**
- * Pages of extensions for the gallery. An extension adds a list here, of views as it shows them: `viewsOf` catches what its pages show, `stateOf` draws
- * one view.
+ * Pages of extensions for the gallery. Each extension adds a list of its views to this file: `viewsOf` records the views of the extension's
+ * pages, and `stateOf` resolves one view.
  */
 import { createPages as cibaPages, type Shown } from '../../../extensions/ciba/person/pages.js';
 import type { AuthenticationRequest, MessageFormat } from '../../../extensions/ciba/requests/record.js';
@@ -21,7 +21,7 @@ interface State {
   readonly frame: PageFrame;
 }
 
-/** A page as an extension shows it, in a language. */
+/** Returns an extension's page in a language. */
 const stateOf = (name: string, view: View, texts: ExtensionTexts, locale: Locale = 'en'): State => ({
   name,
   view: resolveView(view, { locale, texts: texts[locale] }, { csrf: 'token' }),
@@ -32,7 +32,7 @@ const stateOf = (name: string, view: View, texts: ExtensionTexts, locale: Locale
   },
 });
 
-/** Returns the views of an extension's pages, called with a context that shows nothing. */
+/** Returns the views of an extension's pages. The pages get a context that shows nothing. */
 async function viewsOf<Pages>(
   create: (context: ExtensionContext) => Pages,
   call: (pages: Pages) => readonly Promise<void>[],
@@ -116,7 +116,7 @@ const asked = await viewsOf(cibaPages, (pages) => [
   pages.unsigned(ctx),
 ]);
 
-/** The page of a request with a message, in Chromium as `servePages` serves it. */
+/** Returns the page of a request with a message, for `servePages`. */
 export async function cibaRequestPage({ message, format, name }: { message: string; format: MessageFormat; name: string }): Promise<State> {
   const [view] = await viewsOf(cibaPages, (pages) => [
     pages.request(ctx, here, { ...shown, request: { ...authentication, bindingMessage: message, messageFormat: format } }),
@@ -125,7 +125,7 @@ export async function cibaRequestPage({ message, format, name }: { message: stri
   return stateOf(name, view, cibaTexts);
 }
 
-/** States in a language with long words. The state of all parts is in each language. */
+/** States of the pages of CIBA. The state with the most parts is in German, because German has long words. */
 const cibaStates = asked.map((view, at) => stateOf(`ciba-${at + 1}`, view, cibaTexts, at === 3 ? 'de' : 'en'));
 
 const step = { uid: 'uid' } as Interaction;

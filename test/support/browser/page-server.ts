@@ -1,4 +1,4 @@
-/** Serves the gallery with the headers that pages have, and keeps what is posted to it. */
+/** Serves the gallery with the headers of the service's pages, and records posted bodies. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -10,7 +10,7 @@ const logo = '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="40"><r
 
 export interface PageServer extends AsyncDisposable {
   readonly origin: string;
-  /** Bodies posted so far, oldest first; forms sent by GET count with their query. */
+  /** Bodies posted so far, oldest first. A form sent by GET counts with its query. */
   readonly received: string[];
 }
 
@@ -29,7 +29,7 @@ export async function servePages(pages: readonly GalleryPage[]): Promise<PageSer
     } else {
       const sent = request.method === 'POST' ? await text(request) : url.search.slice(1);
       if (url.pathname !== '/favicon.ico') received.push(sent);
-      // 204 keeps the page that sent the form where it is.
+      // With 204, the browser stays on the page that sent the form.
       response.writeHead(url.pathname === '/stay' ? 204 : 200, { 'Content-Type': 'text/html; charset=utf-8' });
       response.end(url.pathname === '/stay' ? '' : '<!doctype html><title>received</title>');
     }

@@ -1,4 +1,4 @@
-/** A passkey without a browser: an ES256 key that answers what the pages ask an authenticator for. @see WebAuthn Level 3 §6.1, §6.5.4 */
+/** A passkey without a browser: an ES256 key that answers the pages as an authenticator does. @see WebAuthn Level 3 §6.1, §6.5.4 */
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { type Agent, type Answer, formOf } from '../client/agent.js';
 import { submit } from '../sign-in/factors.js';
@@ -25,9 +25,9 @@ function askedOn({ body, url }: Pick<Answer, 'body' | 'url'>): Asked {
 }
 
 export interface SoftwarePasskey {
-  /** Makes the passkey on a page that sets a factor up, to the end of the sign-in. */
+  /** Creates the passkey on the page that sets up a factor, and finishes the sign-in. */
   enrolOn(agent: Agent, page: Answer): Promise<Answer>;
-  /** Proves it on a page that signs in by a passkey. */
+  /** Proves the passkey on a page that signs in by a passkey. */
   proveOn(agent: Agent, page: Answer): Promise<Answer>;
 }
 
@@ -38,7 +38,7 @@ export function createSoftwarePasskey(issuer: string): SoftwarePasskey {
   const credentialId = randomBytes(16);
   let userHandle = '';
 
-  /** User present, user verified; with the attested credential data where it is made. */
+  /** Returns authenticator data with user present and user verified. `attested`: credential data, when the passkey is created. */
   const authData = (rpId: string, attested?: Buffer): Buffer =>
     Buffer.concat([sha256(rpId), Buffer.from([attested ? 0x45 : 0x05]), Buffer.alloc(4), ...(attested ? [attested] : [])]);
   const clientData = (type: string, challenge: string): string => JSON.stringify({ type, challenge, origin, crossOrigin: false });

@@ -1,4 +1,4 @@
-/** A certificate that nobody should trust, for tests that need https: cookies for other sites are `Secure`. */
+/** An untrusted certificate for tests that need https, because cookies for other sites are `Secure`. */
 export const testTls = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgMtvuAGWnsdmds+z8

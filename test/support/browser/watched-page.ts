@@ -4,12 +4,12 @@ export interface WatchedPage {
   readonly page: Page;
   /** Scripts that ran, blocked loads, and requests to other origins. */
   readonly incidents: readonly string[];
-  /** Makes it that of another person: without cookies and incidents. */
+  /** Removes the cookies and the incidents, as for another user. */
   renew(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A page in a context of its own that tells what happens to it. @param origins whom it may ask. */
+/** Opens a page in a separate context, and records the page's incidents. @param origins origins to which the page may send requests */
 export async function openWatchedPage(browser: Browser, origins: readonly string[]): Promise<WatchedPage> {
   const context = await browser.newContext();
   const page = await context.newPage();
