@@ -1,4 +1,4 @@
-/** The pages of people who are asked to sign in on another device, and browsers that answer on them. */
+/** Pages on which users answer requests to sign in on another device, and browsers for these pages. */
 import { afterEach, beforeAll, beforeEach } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
 import { Agent, type Answer, authorizeUrl, createPkce } from '../client/agent.js';
@@ -16,7 +16,7 @@ const [acme, globex] = testSeed.tenants;
 const pkce = createPkce();
 export const nameOf = (userName: string): string => userName.split('@')[0] as string;
 
-/** Starts a service for the tests of a file. Each test has a person who was not asked before, and a browser. */
+/** Starts a service for the tests of a file. Each test has a user without earlier requests, and a browser. */
 export function useCibaPages() {
   const upstream: Upstream = { subject: 'at-eid', seen: [] };
   const asking = createAsking(() => service.idp);
@@ -65,7 +65,7 @@ export function useCibaPages() {
   });
   afterEach(backToPresent);
 
-  /** Signs in on the page that the browser was sent to. */
+  /** Signs in on the page to which the browser was redirected. */
   const signInOn = async (browser: Agent, page: Answer, userName: string): Promise<Answer> =>
     submit(browser, await submit(browser, page, { identifier: userName }), { password: nameOf(userName) });
   const inbox = (): string => `${service.issuer}/idp/ciba`;
@@ -84,7 +84,7 @@ export function useCibaPages() {
     authorize: (parameters: Record<string, string> = {}): string =>
       authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters }),
     signInOn,
-    /** Opens an address, with a sign-in where it takes one. */
+    /** Opens a URL, and signs in if the URL requires a sign-in. */
     async open(url: string, userName = me, browser = agent): Promise<Answer> {
       const page = await browser.follow(await browser.get(url));
       return page.url.includes('/interaction/') ? signInOn(browser, page, userName) : page;

@@ -1,4 +1,4 @@
-/** Requests to sign in on another device, for tests of what their people do. */
+/** Requests to sign in on another device, for tests of the users' answers. */
 
 import type { IdentityProvider } from 'tenant-idp';
 import type { Extension, ExtensionContext } from 'tenant-idp/extension';
@@ -10,7 +10,7 @@ import { basic, postForm } from '../client/agent.js';
 
 const grantType = 'urn:openid:params:grant-type:ciba';
 
-/** A client that asks, as a seed has it. */
+/** Returns a client for a seed. The client may send CIBA requests. */
 export const cibaClient = (id: string, more: { readonly metadata?: object; readonly [member: string]: unknown } = {}) => ({
   id,
   name: `The ${id}`,
@@ -24,7 +24,7 @@ export const cibaClient = (id: string, more: { readonly metadata?: object; reado
   },
 });
 
-/** People of one tenant, each with a name for a password. Each may be asked five times in ten minutes. */
+/** Returns persons of one tenant. The name is also the password. A client may send five requests to each user in ten minutes. */
 export const askedPeople = (domain: string, names: readonly string[]) =>
   names.map((name) => ({
     givenName: name,
@@ -41,13 +41,13 @@ export interface AskedSettings extends Partial<Omit<Asked, 'oid' | 'tid'>> {
 export interface Asking {
   readonly extension: Extension;
   readonly requests: Requests;
-  /** The same of a node that dies as soon as a decision is written: it tells nobody itself. */
+  /** Requests of a node that dies as soon as a decision is written, so that the node itself notifies nobody. */
   readonly dying: Requests;
-  /** A client asks for a person, as the endpoint lets it. */
+  /** Starts a client's request to a user, as the endpoint does. */
   ask(userName: string, settings?: AskedSettings): Promise<StartedRequest>;
 }
 
-/** @param idp once it runs. */
+/** @param idp returns the service, once the service runs. */
 export function createAsking(idp: () => IdentityProvider): Asking {
   let context: ExtensionContext | undefined;
   let requests: Requests | undefined;
@@ -95,7 +95,7 @@ export function createAsking(idp: () => IdentityProvider): Asking {
   };
 }
 
-/** Returns the client's answer for its `auth_req_id`. */
+/** Returns the answer that the client gets for its `auth_req_id`. */
 export const redeem = (issuer: string, authReqId: string, client = 'desk') =>
   postForm(
     `${issuer}/connect/token`,

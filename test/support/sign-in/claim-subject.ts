@@ -6,7 +6,7 @@ import { person, tenant } from '../service/records.js';
 interface Found {
   readonly subsidiary?: Subsidiary;
   readonly groups?: readonly Group[];
-  /** The other accounts of the family. */
+  /** The other linked accounts. */
   readonly others?: readonly LinkedAccount[];
 }
 

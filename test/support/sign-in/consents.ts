@@ -1,4 +1,4 @@
-/** Users who allow a client something, and what the client gets. */
+/** Users who consent to scopes of a client, and the codes and tokens that the client gets. */
 import { Agent, type Answer, authorizeUrl, createPkce, type Json, signIn } from '../client/agent.js';
 import { type CodeInHand, redeem, responseOf } from '../client/steps.js';
 
@@ -18,7 +18,7 @@ export interface Allowed {
 
 export const isQuestion = ({ status, body }: Answer): boolean => status === 200 && body.includes('name="decision"');
 
-/** Signs a user in to a client, and allows the client what it asks for. */
+/** Signs a user in to a client, and allows the scopes that the client requests. */
 export async function allow(
   issuer: string,
   {
@@ -46,7 +46,7 @@ export async function allow(
   return { agent, code: { client, code, verifier } };
 }
 
-/** As {@link allow}, with the tokens. */
+/** Does the same as {@link allow}, and redeems the code for tokens. */
 export async function allowedTokens(issuer: string, allowing: Allowing = {}): Promise<{ readonly agent: Agent; readonly tokens: Json }> {
   const { agent, code } = await allow(issuer, allowing);
   return { agent, tokens: (await redeem(issuer, code)).json };

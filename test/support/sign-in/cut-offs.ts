@@ -1,7 +1,7 @@
-/** All changes that cut off the sign-ins of a user, each at its call of `withCutoff`, so that tests run every reader against every change. */
+/** All changes that cut off the sign-ins of a user, each at its call of `withCutoff`. Tests run every reader against every change. */
 import type { IdentityProvider } from 'tenant-idp';
 
-/** A user who signs in, by its own password or by the one of its parent account. */
+/** A user who signs in by the user's own password, or by the password of the parent account. */
 export interface CutSubject {
   readonly tid: string;
   readonly oid: string;
@@ -14,7 +14,7 @@ export interface CutSubject {
 }
 
 export interface CutOff {
-  /** The call of `withCutoff` that the change runs: file, function and user id below `lib/directory`. */
+  /** The call of `withCutoff` that the change runs: file below `lib/directory`, function and user id. */
   readonly at: string;
   readonly of: 'own' | 'child';
   cut(idp: IdentityProvider, subject: CutSubject): Promise<unknown>;
@@ -116,7 +116,7 @@ async function account(idp: IdentityProvider, tenant: string, userName: string) 
   return { tid, oid, personId, userName };
 }
 
-/** Returns a user whose password is `old`. */
+/** Returns a user who signs in by the password `old`. */
 export async function cutSubject(idp: IdentityProvider, of: CutOff['of']): Promise<CutSubject> {
   count += 1;
   const owner = await account(idp, 'Acme', `cut-${count}@acme.test`);

@@ -1,8 +1,8 @@
-/** People with an authenticator app, without a browser: the app is RFC 6238 by hand. */
+/** Users with an authenticator app, without a browser. The app implements RFC 6238. */
 import { createHmac } from 'node:crypto';
 import { type Agent, type Answer, formOf, signIn } from '../client/agent.js';
 
-/** People of Acme for a seed, each with their name as user name and password. */
+/** Returns persons of Acme for a seed. The name is also the user name and the password. */
 export const namedPeople = (names: readonly string[]) =>
   names.map((name) => ({
     givenName: name,
@@ -18,7 +18,7 @@ const bytesOf = (base32: string): Buffer => {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 };
 
-/** The code that an app shows, so many steps from now. @see RFC 6238 §4, RFC 4226 §5.3 */
+/** Returns the code that an app shows this number of steps from now. @see RFC 6238 §4, RFC 4226 §5.3 */
 export function codeOf(secret: string, steps = 0, digits = 6): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps));
@@ -58,7 +58,7 @@ export interface WithApp {
   readonly response: Answer;
 }
 
-/** Sets an app up on the page that asks for one, to the end of the sign-in. */
+/** Sets up an app on the page that requires an app, and finishes the sign-in. */
 export async function enrolOn(agent: Agent, page: Answer): Promise<WithApp> {
   const [secret = ''] = copied(page);
   const shown = await submit(agent, page, { code: codeOf(secret) });
@@ -66,6 +66,6 @@ export async function enrolOn(agent: Agent, page: Answer): Promise<WithApp> {
   return { secret, codes, response: await submit(agent, shown, {}) };
 }
 
-/** The same, from the sign-in on. */
+/** Signs in, and then does the same as {@link enrolOn}. */
 export const enrol = async (agent: Agent, url: string, userName?: string, password?: string): Promise<WithApp> =>
   enrolOn(agent, await signIn(agent, url, userName, password));

@@ -1,4 +1,4 @@
-/** A service with operators, and browsers in which they act as others by the pages. */
+/** A seed with operators, and browsers in which operators impersonate users through the pages. */
 
 import { decodeJwt } from 'jose';
 import type { IdentityProviderOptions } from 'tenant-idp';
@@ -18,14 +18,17 @@ const person = (name: string, tenant: string, user: object = {}) => ({
   email: `${name}@${tenant}.test`,
   user: { userName: `${name}@${tenant}.test`, emailVerified: true, devPassword: name, ...user },
 });
-/** An account of Globex that may act as others, linked to one of Acme. */
+/** Returns an account of Globex that may impersonate. The account is linked to an account of Acme. */
 const linked = (name: string) => ({
   ...person(name, 'globex'),
   user: { userName: `${name}@globex.test`, groups: ['Support'], linkedTo: { userName: `${name}@acme.test`, tenant: 'Acme' } },
 });
 const [acme, globex] = testSeed.tenants as [(typeof testSeed.tenants)[0], (typeof testSeed.tenants)[1]];
 
-/** Otto is support of Acme alone. Olga is of Acme, and support of Globex by an account that is linked to that one. Who is called both is of both. */
+/**
+ * Seed with operators. Otto is support of Acme only. Olga's account in Acme is not support, but her linked account in Globex is. The person
+ * `both` is support of both tenants.
+ */
 export const operatorSeed = {
   ...testSeed,
   permissions: [...testSeed.permissions, { id: permission, name: 'Act as others' }, { id: 'idp.users:read', name: 'Read users' }],
@@ -63,7 +66,7 @@ export const textOf = ({ body }: Pick<Answer, 'body'>): string =>
     .replace(/<[^>]+>/g, ' ')
     .replace(/\s+/g, ' ');
 
-/** The value of the button that names somebody. */
+/** Returns the value of the button that has this text. */
 export function valueFor({ body }: Pick<Answer, 'body'>, about: string): string | undefined {
   for (const [tag] of body.matchAll(/<button\b[^>]*name="choose"[^>]*>[\s\S]*?<\/button>/g))
     if (tag.includes(about)) return /value="([^"]*)"/.exec(tag)?.[1];
@@ -79,7 +82,7 @@ export function impersonatingAt({ issuer }: Served) {
   const url = (parameters: Parameters = {}): string =>
     authorizeUrl(issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters });
 
-  /** The first page that an operator sees, who signs in if need be. */
+  /** Returns the first page that an operator sees. Signs the operator in if necessary. */
   async function chooser(
     operator = 'otto@acme.test',
     parameters: Parameters = {},
@@ -91,7 +94,7 @@ export function impersonatingAt({ issuer }: Served) {
     return { agent, page };
   }
 
-  /** The page that asks for a reason. */
+  /** Chooses the user, and returns the page that requires a reason. */
   async function choose(agent: Agent, page: Answer, target: string): Promise<Answer> {
     const found = await agent.submit(page, { step: 'who', query: target });
     const choice = valueFor(found, target);
@@ -103,7 +106,7 @@ export function impersonatingAt({ issuer }: Served) {
     url,
     chooser,
     choose,
-    /** Somebody who acts as somebody else from then on. */
+    /** Starts an impersonation. Returns the operator's browser and the answer. */
     async act(
       target: string,
       { operator, agent, ...more }: { operator?: string; agent?: Agent; reason?: string; minutes?: string; parameters?: Parameters } = {},

@@ -1,4 +1,7 @@
-/** A node on which somebody acts as somebody else, or sets a factor up, and that is killed on the way. Started by {@link startImpersonationNode}; ends when that process does. */
+/**
+ * A node on which a user impersonates or sets up a factor, and which is killed on the way. {@link startImpersonationNode} starts the node.
+ * The node ends with its parent process.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type ArtifactStore, createIdentityProvider, type DirectoryStore } from 'tenant-idp';
@@ -14,7 +17,7 @@ interface Settings {
   readonly permission: string;
 }
 
-/** Options of this node, and of those beside it. */
+/** Options of this node, and of the other nodes. */
 export const optionsOfNodes = ({ port, permission }: Pick<Settings, 'port' | 'permission'>) => ({
   issuer: `http://127.0.0.1:${port}`,
   impersonation: { permission },
@@ -26,7 +29,10 @@ export const optionsOfNodes = ({ port, permission }: Pick<Settings, 'port' | 'pe
 });
 
 export interface ImpersonationNode {
-  /** Kills the node after this many writes: of impersonations and of sign-ins, or new rows of one collection alone, or removed rows: `<collection> removed`. */
+  /**
+   * Kills the node after this many writes. Without `collection`, commits and new rows of impersonations and factors count. A collection
+   * counts only its new rows, and `<collection> removed` only its removed rows.
+   */
   arm(writes: number, collection?: string): Promise<void>;
   kill(): Promise<void>;
 }

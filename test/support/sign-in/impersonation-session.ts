@@ -1,4 +1,4 @@
-/** Browsers in which Alice acts as Bob, by the extension of `acting.ts`. */
+/** Browsers in which Alice impersonates Bob, through the extension of `impersonation.ts`. */
 import { type Agent, type Answer, authorizeUrl, Agent as Browser, createPkce, type Json, postForm, signIn } from '../client/agent.js';
 import { isSignInPage, membersOf } from '../client/authorization-response.js';
 import { authorizationOf } from '../client/steps.js';
@@ -9,7 +9,7 @@ type Parameters = Record<string, string>;
 
 interface ImpersonatedSession {
   readonly agent: Agent;
-  /** To the request that the acting began with. */
+  /** Answer to the request that started the impersonation. */
   readonly response: Answer;
 }
 
@@ -20,14 +20,14 @@ export function impersonationIn(service: IdpInUse) {
   return {
     url,
 
-    /** The ids of a user of the seed. */
+    /** Returns the ids of a user of the seed. */
     async known(userName: string): Promise<{ readonly oid: string; readonly sub: string; readonly tid: string }> {
       const [account] = await service.idp.directory.accounts.candidates(userName);
       const { id = '', parentUserId = id } = account?.person.user ?? {};
       return { oid: id, sub: parentUserId, tid: account?.tenant.id ?? '' };
     },
 
-    /** Alice, who acts as Bob from then on. */
+    /** Signs Alice in, and starts her impersonation of Bob. */
     async act(parameters: Parameters = {}, agent: Agent = new Browser(), user = 'bob@globex.test'): Promise<ImpersonatedSession> {
       const asked = url({ acr_values: 'impersonate', ...parameters });
       const first = await agent.follow(await agent.get(asked));
@@ -35,10 +35,10 @@ export function impersonationIn(service: IdpInUse) {
       return { agent, response: await agent.follow(await agent.submit(page, { user })) };
     },
 
-    /** The answer to a request that shows no page. */
+    /** Returns the answer to a request that shows no page. */
     silently: (agent: Agent, parameters: Parameters = {}): Promise<Answer> => agent.get(url({ prompt: 'none', ...parameters })),
 
-    /** The answer, or the page, that a request comes to. */
+    /** Returns the answer or the page to which a request leads. */
     ask: async (agent: Agent, parameters: Parameters = {}): Promise<Answer> => agent.follow(await agent.get(url(parameters))),
 
     redeem: (response: Answer, client = 'web', more: Parameters = {}): Promise<Json> =>

@@ -1,8 +1,8 @@
-/** Signing in as somebody else, as an extension of tests does it: whoever asks for it may. */
+/** Impersonation by a test extension, in which every user may impersonate every other user. */
 import { type Context, type Extension, type Interaction, parametersOf } from 'tenant-idp/extension';
 
 export interface ImpersonatingOptions {
-  /** Milliseconds that it lasts. */
+  /** Milliseconds that an impersonation lasts. */
   lasts: number;
 }
 

@@ -1,4 +1,4 @@
-/** Forgotten passwords, as people and mail programs see them. */
+/** Forgotten passwords, as users and mail programs see them. */
 import type { MailMessage } from 'tenant-idp';
 import type { Captured } from '../administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce } from '../client/agent.js';
@@ -8,10 +8,10 @@ export const NEW_PASSWORD = 'a new password that is long';
 
 export const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
 export const linkIn = ({ text }: { readonly text: string }): string => /https?:\S+\/(?:password|email|register)\/\S+/.exec(text)?.[0] ?? '';
-/** A time as a mail in English says it. */
+/** Pattern of a time in English mails. */
 export const IN_ENGLISH = /\d{1,2} [A-Z][a-z]+ \d{4} at \d\d:\d\d \(UTC\)/;
 
-/** The page of the password of a name, in a sign-in of an application. */
+/** Returns the password page for an identifier, in a sign-in to an application. */
 export async function passwordPage(
   issuer: string,
   agent: Agent,
@@ -22,13 +22,13 @@ export async function passwordPage(
   return agent.submit(first, { identifier });
 }
 
-/** Presses the button beside the password, as a browser does: the form that it belongs to is posted. */
+/** Presses the button next to the password field. As in a browser, this posts the form of the button. */
 export async function pressForgotten(agent: Agent, page: Answer): Promise<Answer> {
   const [form = ''] = /<form id="addition-forgotten-password"[\s\S]*?<\/form>/.exec(page.body) ?? [];
   return agent.submit({ ...page, body: form }, {});
 }
 
-/** Requests a link. Returns the page after the form. */
+/** Requests a reset link. Returns the page after the form. */
 export async function forget(
   issuer: string,
   identifier: string,
@@ -39,7 +39,7 @@ export async function forget(
   return agent.submit(page, {});
 }
 
-/** The first mail to an address of a kind, beyond those that were there. */
+/** Waits for a mail of a kind to an address. Skips the first `seen` mails. */
 export const mailTo = ({ mails }: Captured, address: string, kind: string, seen = 0) =>
   until(
     () => mails.filter((mail) => mail.to === address && mail.kind === kind)[seen] as MailMessage,

@@ -1,4 +1,4 @@
-/** A provider in a process of its own, as those of others are: bare oidc-provider. Ends when the process that started it does. */
+/** An upstream provider in a separate process: bare oidc-provider. The process ends with its parent process. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -14,9 +14,9 @@ export interface ProviderProcess {
   readonly issuer: string;
   readonly pid: number;
   register(issuer: string, connectionIds: readonly string[]): Promise<void>;
-  /** Sets the person whom its pages sign in. */
+  /** Sets the person whom the provider's pages sign in. */
   signsIn(person: NonNullable<Person>): Promise<void>;
-  /** Ends it at once, as a power cut does. */
+  /** Ends the process immediately, as a power cut does. */
   kill(): Promise<void>;
 }
 

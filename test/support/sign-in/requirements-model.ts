@@ -1,4 +1,4 @@
-/** A model of proofs in browsers. It tells whether everything that a token required was proven. */
+/** A model of proofs in browsers. The model finds out whether all proofs that a token requires were given. */
 export interface Person {
   readonly userName: string;
   readonly password: string;
@@ -38,7 +38,7 @@ const secondOf = (at: number): number => Math.floor(at / 1000);
 export class RequirementsModel {
   readonly passwords: Proof[] = [];
   readonly factors: Proof[] = [];
-  /** `oid client` */
+  /** Consents, each as `oid client`. */
   readonly consents = new Set<string>();
   /** Tenants that require a second factor now. */
   readonly requiring = new Set<string>();
@@ -50,7 +50,7 @@ export class RequirementsModel {
     readonly consenting: ReadonlySet<string>,
   ) {}
 
-  /** Returns the proofs that the token lacks. */
+  /** Returns the proofs that are missing for the token. */
   lacking(token: IssuedToken, asked: Asked): readonly string[] {
     const person = this.persons.find(({ owner, tid }) => owner === token.sub && tid === token.tid);
     if (!person) return [`nobody is ${token.sub} in ${token.tid}`];

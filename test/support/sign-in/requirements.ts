@@ -1,9 +1,9 @@
-/** Requirements as extensions of tests bring them: terms that are accepted, a second factor that is a word. */
+/** Requirements of test extensions: terms that the user accepts, and a second factor that is a word. */
 import type { Context } from 'koa';
 import type { Extension } from 'tenant-idp';
 import type { ExtensionContext, Interaction, Requirement } from 'tenant-idp/extension';
 
-/** The posted form, read without a parser. */
+/** Reads the posted form without a parser. */
 async function fieldsOf(ctx: Context): Promise<URLSearchParams> {
   let text = '';
   for await (const chunk of ctx.req) text += chunk;
@@ -12,13 +12,13 @@ async function fieldsOf(ctx: Context): Promise<URLSearchParams> {
 
 interface Step {
   readonly requirement: Omit<Requirement, 'show'>;
-  /** The page's field. */
+  /** Name of the page's field. */
   readonly field: string;
   /** Returns the URL to continue at after the field was posted; undefined shows the page again. */
   posted(value: string, ctx: Context, interaction: Interaction, context: ExtensionContext): Promise<string | undefined>;
 }
 
-/** One requirement with a page of one field. */
+/** Returns an extension with one requirement, whose page has one field. */
 function requirementStep({ requirement, field, posted }: Step): Extension {
   const { name } = requirement;
   const path = ({ service: { own } }: ExtensionContext, uid: string) => `${own}/interaction/${uid}/${name}`;
@@ -45,7 +45,7 @@ function requirementStep({ requirement, field, posted }: Step): Extension {
   };
 }
 
-/** Terms that the user accepts once. Whoever acts as somebody else cannot. */
+/** Returns an extension with terms that the user accepts once. Impersonators cannot accept terms. */
 export const terms = (accepted: Set<string>, more: Partial<Requirement> = {}): Extension =>
   requirementStep({
     requirement: {
@@ -63,7 +63,7 @@ export const terms = (accepted: Set<string>, more: Partial<Requirement> = {}): E
     },
   });
 
-/** A second factor: the word `open`. */
+/** Returns an extension with a second factor: the word `open`. */
 export const secondFactor = (more: Partial<Requirement> = {}): Extension =>
   requirementStep({
     requirement: { name: 'factor', serves: 'mfa', error: 'interaction_required', silent: 'refuse', check: () => 'met', ...more },

@@ -1,4 +1,4 @@
-/** An OpenID provider of somebody else, as small as can be: it asks nobody anything, and checks what it is sent. */
+/** A minimal upstream OpenID provider. The provider shows no pages, and checks the requests that it receives. */
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';

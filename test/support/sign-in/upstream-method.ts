@@ -1,4 +1,4 @@
-/** A sign-in method of tests: another provider, played by a route of its own that asks nobody anything. */
+/** A sign-in method of tests: an upstream provider, which is a route that shows no page. */
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import { type Extension, locales } from 'tenant-idp';
@@ -8,13 +8,13 @@ import type { SignInMethod } from 'tenant-idp/extension';
 export interface Upstream {
   subject: string;
   readonly seen: Record<string, string>[];
-  /** Whether sign-ins by it give no refresh token. */
+  /** Whether sign-ins through the provider give refresh tokens. */
   offline?: false | undefined;
 }
 
 export const label = (text: string) => Object.fromEntries(locales.map((locale) => [locale, `${text} (${locale})`])) as never;
 
-/** @param idps providers besides the method's own name. */
+/** @param more members that replace members of the method */
 export function upstreamMethod(name: string, upstream: Upstream, more: Partial<SignInMethod> = {}): Extension {
   const states = new Map<string, { readonly uid: string; readonly idp: string }>();
   const redirect = (ctx: Context, target: string) => {
@@ -40,7 +40,7 @@ export function upstreamMethod(name: string, upstream: Upstream, more: Partial<S
       router.get(`${own}/${name}/provider`, (ctx) =>
         redirect(ctx, url(`${own}/${name}/callback?state=${ctx.query.state}&sub=${upstream.subject}`)),
       );
-      // The cookies of the sign-in are for its own path.
+      // Browsers send the cookies of the sign-in only to the path of the sign-in.
       router.get(`${own}/${name}/callback`, (ctx) =>
         redirect(ctx, url(`${own}/interaction/${states.get(String(ctx.query.state))?.uid}/${name}?${ctx.querystring}`)),
       );

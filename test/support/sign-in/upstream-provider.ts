@@ -1,4 +1,4 @@
-/** An OpenID provider that people have their accounts at: bare oidc-provider, on a port of its own, with pages that answer for the person. */
+/** An upstream OpenID provider with accounts of users: bare oidc-provider on a separate port, with pages that answer for the person. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider, { type Configuration } from 'oidc-provider';
@@ -10,24 +10,24 @@ export interface UpstreamProvider {
   readonly issuer: string;
   /** Person whom the pages sign in. Undefined: the person cancels. */
   person: { readonly sub: string; readonly [claim: string]: unknown } | undefined;
-  /** Seconds that the sign-in there is old. */
+  /** Age of the sign-in at the provider, in seconds. */
   age: number;
-  /** Authorization requests as they came, in the order of their parameters. */
+  /** Received authorization requests, with their parameters in the order of the request. */
   readonly asked: URLSearchParams[];
   /** Requests to the token endpoint. */
   readonly redeemed: Record<string, string>[];
   /** Keys that sign after the next {@link register}. */
   keys: readonly object[];
-  /** Answers whatever it likes in the place of oidc-provider; false for what is oidc-provider's. */
+  /** Answers a request in place of oidc-provider. Returns false if oidc-provider should answer. */
   instead: ((req: IncomingMessage, res: ServerResponse) => boolean) | undefined;
-  /** Registers us. To be called once our issuer is known. */
+  /** Registers our service as a client. Call this function once the issuer of the service is known. */
   register(issuer: string, connectionIds: readonly string[], more?: object): void;
   close(): Promise<void>;
 }
 
 export const UPSTREAM_SECRET = 'the secret of tenant-idp at its provider';
 
-/** @param path of its issuer. @param more configuration of oidc-provider. */
+/** @param path path of the provider's issuer. @param more configuration of oidc-provider. */
 export async function startUpstream(path = '', more: Configuration = {}): Promise<UpstreamProvider> {
   let serve: ((req: IncomingMessage, res: ServerResponse) => void) | undefined;
   const server = createServer((req, res) => {
@@ -101,7 +101,7 @@ export async function startUpstream(path = '', more: Configuration = {}): Promis
   return upstream;
 }
 
-/** Follows a browser to the provider, through its pages, and to the address that it comes back to; undefined where it never leaves. */
+/** Follows the redirect to the provider, and through its pages. Returns the URL of the redirect back. @throws Error without a redirect */
 export async function atUpstream(upstream: UpstreamProvider, begun: Answer): Promise<string> {
   if (!begun.location?.startsWith(`${upstream.issuer}/`)) throw new Error(`not sent to the provider: ${begun.status} ${begun.location}`);
   const there = new Agent();
