@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => roomy.close(resolve)));
 
-/** Everything after the request line. */
+/** Query and body of a request: by GET without a body, else by POST. */
 interface Prepared {
   readonly query?: string;
   readonly body?: string;
@@ -177,7 +177,7 @@ if (process.env.PROVE)
       for (let warm = 0; warm < 20; warm += 1) for (const each of both) await send(each);
       const before = heldMemory();
       tookMs.length = 0;
-      // In turn, so that a busy machine slows both down.
+      // The two requests alternate, so that a busy machine slows both down.
       for (let round = 0; round < 50; round += 1) for (const each of both) await send(each);
       const grown = (heldMemory() - before) / MIB;
       const [took, largest] = [0, 1].map((which) => medianOf(tookMs.filter((_, index) => index % 2 === which))) as [number, number];

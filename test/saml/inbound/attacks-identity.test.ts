@@ -152,7 +152,7 @@ describe('where it is for', () => {
 });
 
 describe('when it was issued', () => {
-  // Ten seconds of margin on each side, because the test takes time.
+  // The margin is ten seconds on each side, because the test takes time.
   test.each<[number, string]>([
     [0, 'accepted'],
     [170, 'accepted'],

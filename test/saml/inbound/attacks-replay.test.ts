@@ -109,7 +109,7 @@ describe('wrong signatures cost little', () => {
     const next = bogus();
     const { answer, parses } = await countingParses(() => sendPost(door.at().sso, next, neighbour));
     expect(answer).toMatchObject({ reason: 'too_many_bad_signatures', status: 429, serviceProviderId: 'wiki' });
-    // Parsed once, to read the issuer.
+    // The service parses the message once, to read the issuer.
     expect(parses).toBe(1);
     expect(await post(right(), neighbour)).toBe('too_many_bad_signatures');
     const ofShop = postFields(signed(request({ issuer: shop }), door.keys.shop));

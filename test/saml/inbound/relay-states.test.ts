@@ -18,7 +18,7 @@ const kinds = {
 type Kind = keyof typeof kinds;
 const everyKind = Object.keys(kinds) as Kind[];
 const send = (kind: Kind, query: string): Promise<Outcome> => sendRedirect(door.at()[kinds[kind].at], query);
-/** Values that a service provider means. Service providers sign each of them in one spelling. */
+/** Values that a service provider means, before encoding. Service providers sign each value in one spelling. */
 const relayStates = ['/a page?of=1&b=2', 'a+b c', "to (all) ~the' pages*!", 'é 日本 😀', '%20 %2B', '  ', 'plain'];
 
 /** Returns parameters that are signed over the escapes of `encodeURIComponent`. */

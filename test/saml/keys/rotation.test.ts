@@ -78,7 +78,7 @@ test('sign-ins that work at each step of a rotation, and what the operator has t
   expect((await activate(former)).status).toBe(200);
   expect(await works()).toEqual({ daily: true, never: true });
 
-  // That administrator adds the new certificate by hand, so now both service providers accept it.
+  // The other administrator adds the new certificate by hand, so now both service providers accept the certificate.
   const published = (await service.describe()).certificates;
   const before = never.certificates;
   never.certificates = [...before, ...published.filter((certificate) => !before.includes(certificate))];

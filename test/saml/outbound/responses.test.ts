@@ -1,4 +1,4 @@
-/** SAML Core §5, Exclusive XML Canonicalization: written messages are canonical, and verifiers that share no code agree on their signatures. */
+/** SAML Core §5, Exclusive XML Canonicalization: written messages are canonical, and three verifiers agree on their signatures. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { XmlC14NMode, XmlDocument } from 'libxml2-wasm';
 import { logoutRequestXml, logoutResponseXml } from '../../../extensions/saml/messages/logout.js';

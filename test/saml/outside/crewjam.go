@@ -1,4 +1,4 @@
-// An application by the README of crewjam/saml. `/` answers who is signed in.
+// An application by the README of crewjam/saml. `/` answers the signed-in user.
 package main
 
 import (

@@ -1,4 +1,4 @@
-# An application by the README of omniauth-saml, on Rack. `/` answers who is signed in.
+# An application by the README of omniauth-saml, on Rack. `/` answers the signed-in user.
 require 'json'
 require 'rack'
 require 'rack/handler/webrick'
@@ -51,7 +51,7 @@ app = Rack::Builder.new do
     when '/auth/failure'
       [403, {}, [request.params['message'].to_s]]
     else
-      # After a sign-out that began here, the strategy forgets its own members alone.
+      # After a sign-out that began here, the strategy removes only its own members of the session.
       user = request.session['saml_uid'] && request.session['user']
       [200, { 'content-type' => 'application/json' }, [JSON.generate(user)]]
     end

@@ -1,4 +1,4 @@
-"""An application by the Flask demo of python3-saml. `/` answers who is signed in."""
+"""An application by the Flask demo of python3-saml. `/` answers the signed-in user."""
 import os
 
 from flask import Flask, Response, jsonify, redirect, request, session
@@ -31,7 +31,7 @@ settings = OneLogin_Saml2_IdPMetadataParser.merge_settings(
 )
 app = Flask(__name__)
 app.secret_key = 'a secret of the application alone'
-# Flask's own name is also that of other applications on this host.
+# Other applications on this host use Flask's default name.
 app.config['SESSION_COOKIE_NAME'] = f'session-{port}'
 
 

@@ -61,7 +61,7 @@ function suite(open: () => { readonly stores: Stores; readonly close?: () => unk
         const { json } = (await clients[1]?.(`${path}?limit=200`)) ?? {};
         const kept = json.items.filter((item: Json) => item.entityId === entityId);
         expect(kept).toHaveLength(1);
-        // A store that answers too late may have written the row. A retry finds it.
+        // A store that answers too late may have written the row. A retry finds this row.
         if (won.length > 0 || !own.some(({ isTriedAgain }) => isTriedAgain)) expect(kept).toEqual(won.map(({ answer }) => answer?.json));
       }
     }

@@ -17,7 +17,7 @@ const wanted = (comparison: string, ...names: readonly string[]): string =>
   `<samlp:RequestedAuthnContext Comparison="${comparison}">${names.map((name) => `<saml:AuthnContextClassRef>${name}</saml:AuthnContextClassRef>`).join('')}</samlp:RequestedAuthnContext>`;
 const subject = (value: string, attributes = ''): string =>
   `<saml:Subject><saml:NameID ${attributes}>${value}</saml:NameID></saml:Subject>`;
-/** Returns the status of a request that is refused immediately. Its Response names no user, and answers the request. */
+/** Returns the status of a request that is refused immediately. The Response names no user, and answers the request. */
 const refusedAtOnce = async (asked: Parameters<typeof requestUrl>[1], record: Readonly<Record<string, unknown>> = {}) => {
   const sp = await open(record);
   const id = newId();

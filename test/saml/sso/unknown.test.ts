@@ -1,4 +1,4 @@
-/** A message of an unknown service provider: the page says that it is unknown, and the log names it and the entity to register it at. */
+/** Messages of an unknown service provider: the page says so. The log names the service provider, and the entity to register it at. */
 import { describe, expect, test } from '@jest/globals';
 import { texts } from '../../../extensions/saml/texts/index.js';
 import { Agent } from '../../support/client/agent.js';

@@ -155,7 +155,7 @@ export async function startTwins(
         return { count: hits, resetsAt: Date.now() + window };
       },
     },
-    // Token requests raise events that change no record. Such an event is one insert.
+    // Token requests raise events that change no record. Each of these events is one insert.
     directory: withCollections(rows, (collection, name) => {
       if (name !== 'accountEvents') return {};
       return {

@@ -11,7 +11,7 @@ export interface Credentials {
 
 const made = new Map<string, Promise<Credentials>>();
 
-/** Returns the key of this name, the same one each time. Its certificate has expired, because only the key counts. */
+/** Returns the key of this name, the same one each time. The certificate has expired, because only the key counts. */
 export function credentialsOf(name: string, kind: 2048 | 'P-256' = 2048): Promise<Credentials> {
   const making = made.get(name) ?? make(kind);
   made.set(name, making);
