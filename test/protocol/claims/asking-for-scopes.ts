@@ -1,4 +1,4 @@
-/** Requests of scope introspection, and people to ask about. */
+/** Requests of scope introspection, and users to ask about. */
 import type { Json } from '../../support/client/agent.js';
 import { credentialsOf } from '../../support/client/endpoints.js';
 import type { IdpInUse } from '../../support/service/use-idp.js';
@@ -24,7 +24,7 @@ export const askingAt = (service: IdpInUse) => ({
     if (!account) throw new Error(`no ${userName}`);
     return { oid: account.person.user.id, tid: account.tenant.id };
   },
-  /** By GET, with the parameters in the query and the credentials in a header. */
+  /** Asks by GET, with the parameters in the query and the credentials in a header. */
   async ask(parameters: Record<string, string>, caller = 'orders', headers: Record<string, string> = {}): Promise<Answer> {
     const response = await fetch(`${service.issuer}${path}?${new URLSearchParams(parameters)}`, {
       headers: { ...credentialsOf(caller), ...headers },

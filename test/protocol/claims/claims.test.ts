@@ -65,7 +65,7 @@ const tokensOf = async (agent: Agent, scope: string, client = 'web'): Promise<Js
 const userinfoOf = async (agent: Agent, scope: string): Promise<Json> =>
   (await endpoints.userinfo((await tokensOf(agent, scope)).access_token)).json;
 
-/** Claims of everybody, whatever the scope. */
+/** Claims that every user has, with every scope. */
 const always = ['sub', 'tid', 'oid'];
 const without = (claims: Json, names: readonly string[]) =>
   Object.fromEntries(Object.entries(claims).filter(([name]) => !names.includes(name)));

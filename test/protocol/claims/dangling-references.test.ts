@@ -1,6 +1,6 @@
 /**
- * M17: a reference that leads nowhere stops no sign-in and no claim. The claims of ID tokens, userinfo, introspection and scope introspection lack what is gone
- * and have everything else.
+ * M17: a dangling reference stops no sign-in and no claim. ID tokens, userinfo, introspection and scope introspection lack only the claims
+ * of the missing row.
  */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';

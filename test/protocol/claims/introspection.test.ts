@@ -24,7 +24,7 @@ const tokensOf = async (parameters: Record<string, string> = {}): Promise<Json> 
   (await obtainTokens(service.issuer, { agent: alice, ...parameters })).tokens;
 const inactive = '{"active":false}';
 
-/** A code that was not redeemed. */
+/** Returns a code that was not redeemed. */
 async function unredeemed({ userName, password }: { userName: string; password: string }) {
   const { verifier, challenge } = createPkce();
   const agent = new Agent();

@@ -168,7 +168,7 @@ describe('RFC 9701 §6: what signs it', () => {
 });
 
 test('4.5 it is signed with the key that is active, also after a rotation', async () => {
-  // Without keys of its own, which rotate.
+  // The service has no configured keys, so its keys rotate.
   const rotating = await startIdp({ keys: {} });
   const kidOf = async () => {
     const { text } = await postForm(`${rotating.issuer}/connect/introspect`, { token: 'x' }, { ...credentialsOf('web'), accept: type });

@@ -45,11 +45,11 @@ const silently = async (agent: Agent, parameters: Record<string, string> = {}) =
 const endSession = async (agent: Agent, idToken: string) =>
   agent.follow(await agent.get(`${service.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: idToken })}`));
 
-/** Who a token is about. */
+/** Returns the claims that identify the user of a token. */
 const identity = ({ sub, tid, oid }: Json) => ({ sub, tid, oid });
 
 describe('Special claims: a linked user', () => {
-  /** Each output that names the user, by name, for a sign-in as this account. */
+  /** Signs in as this account, and returns each output that names the user, by the name of the output. */
   async function outputs(account: typeof acmeAlice): Promise<Record<string, Json>> {
     const { agent, tokens } = await obtainTokens(service.issuer, { ...account, ...asJwt, scope: 'openid org offline_access orders.read' });
     const refreshed = (await endpoints.refresh(tokens.refresh_token, 'jwt')).json;
@@ -135,7 +135,7 @@ describe('Special claims: a linked user', () => {
     const { tid } = await accountOf('alice@globex.test');
     const { agent } = await obtainTokens(service.issuer, acmeAlice);
     expect((await silently(agent, { acr_values: `tenant:${tid}` })).get('error')).toBe('account_selection_required');
-    // The name of a linked account of another tenant is not a name here; that of the parent is (test/linked-accounts/parent-names).
+    // A user name of a linked account of another tenant does not sign in here. The parent's does (test/linked-accounts/parent-names).
     const { tid: acme } = await accountOf('alice@acme.test');
     const refused = await signIn(
       new Agent(),
@@ -244,7 +244,7 @@ describe('design §3: linking and unlinking', () => {
 });
 
 describe('design §3: an account that ends', () => {
-  /** Ends the account in one way and back; whatever it had is dead meanwhile, and stays dead. */
+  /** Ends the account in one way and restores the account. Its sessions and tokens end, and stay ended. */
   async function expectEnded(
     end: (account: { oid: string; tid: string }) => Promise<unknown>,
     restore: (account: { oid: string; tid: string }) => Promise<unknown>,

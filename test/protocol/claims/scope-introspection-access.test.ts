@@ -1,4 +1,4 @@
-/** Service specification 4.11: who may use scope introspection, for which scopes, and about whom. */
+/** Access to scope introspection: the callers, and the scopes and users that a caller may ask about. Service specification 4.11. */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { basic, obtainTokens, postForm } from '../../support/client/agent.js';

@@ -6,7 +6,7 @@ import { expectQuietLog } from '../../support/service/leaks.js';
 import { testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
-/** Whoever may ask, and what: undefined stands for all. */
+/** A caller, with the scopes and tenants that it may ask about. Undefined stands for all. */
 interface Caller {
   readonly id: string;
   readonly scopes?: readonly string[];
@@ -72,7 +72,7 @@ beforeAll(async () => {
 
 const identityScopes = ['openid', 'profile', 'email', 'perms'];
 
-/** What the rules say: the account that is answered about, else status and error. */
+/** Returns the answer that the rules require: the account that is visible, or a status and an error. */
 function expected(caller: Caller, sub: string, tid: string | undefined, scope = 'perms'): Account | readonly [number, string] {
   const scopes = scope.split(' ');
   if (!scopes.every((name) => identityScopes.includes(name))) return [400, 'invalid_scope'];

@@ -1,4 +1,4 @@
-/** Service specification 4.11: how scope introspection is asked, and its answer. Who may ask, and about whom: scope-introspection-access. */
+/** Service specification 4.11: requests and answers of scope introspection. `scope-introspection-access` covers callers and users. */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -28,7 +28,7 @@ beforeAll(async () => {
   ];
 });
 
-/** By GET with a form, which no `fetch` sends. */
+/** Asks by GET with a form, which `fetch` never sends. */
 const askWithForm = (fields: Record<string, string>, lines: string[] = [], query = '') =>
   rawRequest(
     service.issuer,

@@ -1,4 +1,4 @@
-/** Design §3: whatever says who the user is says the same, whichever endpoint, response type and kind of token it comes by. */
+/** Design §3: all outputs name the user in the same way, by every endpoint, response type and kind of token. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, signIn } from '../../support/client/agent.js';
@@ -40,7 +40,7 @@ beforeAll(async () => {
 
 const pkce = createPkce();
 
-/** What each output says of the user. */
+/** Returns the claims of each output that identify the user. */
 async function said(client: string, agent: Agent): Promise<Json[]> {
   const found: Json[] = [];
   const note = (claims: Json) => found.push({ sub: claims.sub, oid: claims.oid, tid: claims.tid });
@@ -66,7 +66,7 @@ async function said(client: string, agent: Agent): Promise<Json[]> {
   return found;
 }
 
-/** Of 4 codes two answers each; of 4 implicit access tokens one; of 4 implicit ID tokens one. */
+/** Number of outputs: two for each of 4 codes, one for each of 4 implicit access tokens, and one for each of 4 implicit ID tokens. */
 const outputs = (client: string) => (4 * 2 + 4) * (client.endsWith('jwt') ? 4 : 3) + 4 * 2 + 4;
 
 describe.each(kinds)('design §3: sub, oid and tid for a %s client with %s tokens', (subject, token) => {
