@@ -1,4 +1,4 @@
-/** Section 4.1, key set: how signing keys come to be, follow one another and go. Design §9 “Keys”, §10; security K1 to K3. */
+/** Section 4.1, key set: creation, rotation and removal of signing keys. Design §9 “Keys”, §10; security K1 to K3. */
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
@@ -99,7 +99,7 @@ describe('4.1 keys that are made by the service', () => {
 });
 
 describe('design §9: any number of nodes agree', () => {
-  /** Starts them together, as those of a deployment start, each with an address of its own. */
+  /** Starts nodes at the same time, as a deployment does. Each node has an address of its own. */
   async function startTogether(stores: () => Json): Promise<{ idps: readonly IdentityProvider[]; published(): Promise<string[]> }> {
     const options = { issuer: 'http://127.0.0.1:3999', keys: { encryption }, logger: silentLogger };
     const idps = await Promise.all(Array.from({ length: 4 }, () => createIdentityProvider({ ...options, ...stores() })));
@@ -129,7 +129,7 @@ describe('design §9: any number of nodes agree', () => {
           if (!has || name !== 'signing keys') return has;
           leases += 1;
           if (leases === 4) release();
-          // Nodes that share no lease make keys at once: none writes before all four asked.
+          // Nodes that share no lease create keys at the same time: no node writes before all four asked for the lease.
           if (!isLeased) await allAsked;
           return has;
         },
@@ -145,7 +145,7 @@ describe('design §9: any number of nodes agree', () => {
     test('K1: over MongoDB: the same keys at once, and after a rotation within two seconds', async () => {
       const prefix = mongo.prefix();
       const stores = () => {
-        // For the server, no day passes.
+        // The clock of the MongoDB server does not move with the test.
         const { time: _, ...artifacts } = mongoArtifacts({ db: mongo.db, prefix });
         return { artifacts, directory: mongoDirectory({ db: mongo.db, prefix }) };
       };

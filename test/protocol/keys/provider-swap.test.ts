@@ -1,4 +1,4 @@
-/** Design §9: keys that rotate swap the oidc-provider of an instance: what goes on through it, and ends on the one it began on. */
+/** Design §9: a rotation of keys swaps the oidc-provider of an instance. A request ends on the oidc-provider on which it began. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { defineClaims } from 'tenant-idp';
@@ -64,7 +64,7 @@ describe('design §9: the provider is rebuilt and swapped', () => {
       const before = rounds;
       await idp.keys.rotate({ now: true });
       providers.add(idp.provider);
-      // The round under way, and a whole one after it.
+      // Waits for the current round, and for a whole round after the rotation.
       while (rounds < before + 2) await sleep(5);
     }
     isOver = true;
@@ -150,7 +150,7 @@ describe('design §9: the provider is rebuilt and swapped', () => {
     await nodes.idps[0]?.keys.rotate();
     await sleep(3300);
     expect(await kidsAt(nodes.at(1))).toEqual(before);
-    // Only one collection fails, so the store seems to be back once.
+    // Only one collection fails, so the store may seem to be available again once.
     const away = nodes.logged.filter(([, message]) => message === 'the store is unavailable').length;
     expect([1, 2]).toContain(away);
     down.now = false;

@@ -33,7 +33,7 @@ const kidsAt = async (issuer: string): Promise<(string | undefined)[]> => {
 };
 const kidOf = (token: string) => decodeProtectedHeader(token).kid;
 
-/** A claim that is loaded once the test lets it. */
+/** Returns a claim whose loading waits until the test opens the gate. */
 function createGate() {
   const arrivals: (() => void)[] = [];
   let isHeld = false;

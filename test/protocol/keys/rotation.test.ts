@@ -1,4 +1,4 @@
-/** Issue 6: rotation under load. Three nodes, relying parties that keep the key set for as long as they may, and no verification that fails. */
+/** Issue 6: rotation under load, on three nodes. Relying parties keep the key set for as long as they may, and no verification fails. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
@@ -14,12 +14,12 @@ import { until } from '../../support/time/until.js';
 const { rotations, verifications } = process.env.PROVE ? { rotations: 10, verifications: 1000 } : { rotations: 3, verifications: 150 };
 
 const HOUR_SECONDS = 3600;
-/** Hours from one rotation to the next: the first at which the next key was announced for a day. */
+/** Hours between two rotations: the minimum, because the next key must have been announced for a day. */
 const PERIOD_HOURS = 24;
-/** Hours that a relying party keeps the key set: less than a key is announced, by more than nodes take to agree. */
+/** Hours that a relying party keeps the key set. A key is announced for longer, by more than the nodes take to agree. */
 const KEPT_HOURS = 23;
 
-/** One password to hash for each node. */
+/** Seed that makes each node hash one password. */
 const seed = {
   ...journeySeed,
   clients: [
@@ -35,7 +35,7 @@ const seed = {
   ],
 };
 
-/** Asks for the key set when what it has is too old, and never because it met a key that it does not know. */
+/** A relying party that reads the key set when its copy is too old, and never because of an unknown key. */
 class RelyingParty {
   #keys: JSONWebKeySet = { keys: [] };
   #at = Number.NEGATIVE_INFINITY;
@@ -90,7 +90,7 @@ test(`K1: ${verifications} verifications across ${rotations} rotations on three 
       (error: unknown) => failed.push(error),
     );
   };
-  /** New tokens and some of before, each at one party and then another. */
+  /** Verifies new tokens and some earlier tokens, each at one party and then at another. */
   const load = async () => {
     for (const make of mint) {
       const token = await make();
@@ -110,7 +110,7 @@ test(`K1: ${verifications} verifications across ${rotations} rotations on three 
 
   for (let hour = 0; hour <= rotations * PERIOD_HOURS + 4; hour += 1) {
     passTime(hour * HOUR_SECONDS);
-    // Their key sets are of different ages at each rotation.
+    // The key sets of the parties have different ages at each rotation.
     if (hour % 4 === 0 && parties.length < 6) parties.push(new RelyingParty(nodes.issuer));
     if (hour === 0 || hour % PERIOD_HOURS !== 0) {
       if (hour % 4 === 0 || verified < (verifications * hour) / (rotations * PERIOD_HOURS)) await load();
@@ -119,7 +119,7 @@ test(`K1: ${verifications} verifications across ${rotations} rotations on three 
     const rotation = (hour / PERIOD_HOURS) % 3;
     const rotating = nodes.idps[rotation]?.keys.rotate();
     await Promise.all([rotating, load()]);
-    // A day passes between two looks of a node that nobody waits for.
+    // Without this wait, a day would pass between two polls of a node.
     const deadline = performance.now() + EVERYWHERE;
     while (!(await agreed()) && performance.now() < deadline) {
       await load();
@@ -144,7 +144,7 @@ test('K1: the relying parties of this test would notice: keys that nobody announ
   const token = async () => ((await endpoints.clientCredentials('orders.read', 'batch-RS256')) as Json).access_token as string;
   await party.verify(await token());
   await nodes.idps[0]?.keys.rotate({ now: true });
-  // Until the others sign with them too.
+  // Waits until the other nodes also sign with the new keys.
   const failure = async () =>
     party.verify(await token()).then(
       () => undefined,
