@@ -6,7 +6,7 @@ import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
 const paths = ['', '/connect/token', '/connect/par', '/connect/ciba', '/connect/introspect', '/elsewhere'];
-/** One for each audience, so that no client fails more often than a client may. */
+/** Clients, one for each audience, so that no client fails more often than the rate limit allows. */
 let clients: readonly AssertingClient[];
 beforeAll(async () => {
   clients = await Promise.all(paths.map((_, index) => createAssertingClient(`asserting${index}`)));
@@ -20,7 +20,7 @@ const request = {
   code_challenge: 'c'.repeat(43),
   code_challenge_method: 'S256',
 };
-/** What is sent to each endpoint besides the assertion. */
+/** Fields that each endpoint gets in addition to the assertion. */
 const forms: Readonly<Record<string, Record<string, string>>> = {
   '/connect/token': { grant_type: 'client_credentials' },
   '/connect/par': request,
@@ -74,7 +74,7 @@ test.each(cases.map((each, index) => [JSON.stringify(each), each, index] as cons
         const aud = issuer + path;
         const assertion = await client.sign(issuer, { aud: isList ? ['https://else.example', aud] : aud });
         const { status } = await postForm(issuer + endpoint, { ...fields, client_id: client.seed.id, ...assertion });
-        // A client that did not authenticate gets 401, whatever else is wrong with its request.
+        // A client that did not authenticate gets 401, even if its request has other mistakes.
         const seen = { endpoint, path, isList, isAccepted: status !== 401 };
         expect(seen).toEqual({ endpoint, path, isList, isAccepted: isAccepted(each, endpoint, path, isList) });
       }

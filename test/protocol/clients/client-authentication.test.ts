@@ -1,4 +1,4 @@
-/** Service specification, Authentication: who authenticates at which endpoint, and how. */
+/** Service specification, Authentication: the clients that authenticate at each endpoint, and their methods. */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type CryptoKey, generateKeyPair, SignJWT } from 'jose';

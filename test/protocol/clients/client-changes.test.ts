@@ -1,4 +1,4 @@
-/** Service specification 4.2, 4.4 and design §4: what is registered holds at every step, not only when a sign-in begins. */
+/** Service specification 4.2, 4.4 and design §4: the registration of a client is enforced at every step, not only when a sign-in begins. */
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, type Json, obtainTokens, postForm, signIn } from '../../support/client/agent.js';
@@ -46,7 +46,7 @@ const parameters = { scope: 'openid profile orders.read offline_access', code_ch
 const token = (client: string, fields: Record<string, string>, type: string) =>
   postForm(`${service.issuer}/connect/token`, fields, { ...credentialsOf(client), 'content-type': type });
 
-/** A code and a refresh token, to be used after the change. */
+/** Returns a code and a refresh token, which are used after the change. */
 async function inHand(client: string): Promise<{ tokens: Json; uses: readonly Record<string, string>[] }> {
   const { agent, tokens } = await obtainTokens(service.issuer, { client, secret: `${client}-secret`, scope: parameters.scope });
   const { code = '' } = membersOf(await agent.follow(await agent.get(authorizeUrl(service.issuer, { client_id: client, ...parameters }))));

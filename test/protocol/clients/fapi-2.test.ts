@@ -19,7 +19,7 @@ const good = await createAssertingClient('good');
 const record = await fapiRecord(good);
 const introspectionType = 'application/token-introspection+jwt';
 const ofClient = { seed: { ...testSeed, clients: [...testSeed.clients, { ...record, fapi: '2.0' as const }] } };
-/** Each way to say that the profile applies to the client, and each way in which the service answers. */
+/** Ways in which the profile applies to the client, and ways in which the service answers. */
 const ways: Readonly<Record<string, TestIdpOptions>> = {
   'of all': { fapi: '2.0', seed: { ...testSeed, clients: [record] } },
   'of a client': ofClient,

@@ -31,7 +31,7 @@ const requirePushed = async (client: AssertingClient) => {
 const plain = { code_challenge: pkce.verifier, code_challenge_method: 'plain' };
 const directUrl = (client: AssertingClient) => authorizeUrl(service.issuer, fapiRequest(client));
 
-/** A sign-in that waits for its password, and how it ends. */
+/** Starts a sign-in that waits for its password, and returns the function that ends the sign-in. */
 async function waiting(url: string) {
   const agent = new Agent();
   const page = await agent.follow(await agent.get(url));
@@ -91,7 +91,7 @@ describe('a sign-in waits', () => {
       ...row,
       metadata: { redirect_uris: [redirectUri], grant_types: ['authorization_code'], token_endpoint_auth_method: 'none' },
     }));
-    // The write of any other member tells the node of the row.
+    // A write of any other member notifies the node of the changed row.
     await change(client, { name: 'Public' });
     expect(await end()).toMatchObject({ error: 'unauthorized_client', error_description: expect.stringContaining('FAPI 2.0') });
   });

@@ -1,4 +1,4 @@
-/** Service specification 4.2 to 4.8 as a relying party meets it that is built on a client library: each flow, each way to authenticate. */
+/** Service specification 4.2 to 4.8, as a relying party with a client library sees it: each flow, and each method of authentication. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as openid from 'openid-client';
@@ -57,7 +57,7 @@ const visit = async (url: URL, agent = alice): Promise<Answer> => agent.follow(a
 
 type Build = (party: openid.Configuration, parameters: Record<string, string>) => URL | Promise<URL>;
 
-/** A code flow with PKCE, state and nonce, all of which the library checks. */
+/** Runs a code flow with PKCE, state and nonce, all of which the library checks. */
 async function runCodeFlow(party: openid.Configuration, build: Build = openid.buildAuthorizationUrl, more: Record<string, string> = {}) {
   const verifier = openid.randomPKCECodeVerifier();
   const [state, nonce] = [openid.randomState(), openid.randomNonce()];
@@ -74,7 +74,7 @@ async function runCodeFlow(party: openid.Configuration, build: Build = openid.bu
   return openid.authorizationCodeGrant(party, callbackOf(await visit(url)), checks);
 }
 
-/** What the browser brings back: a URL, or a form. */
+/** Returns the response that the browser brings to the client: a URL, or a form. */
 function callbackOf(answer: Answer): URL | Request {
   if (answer.location !== undefined) return new URL(answer.location);
   const { action, fields } = formOf(answer);
@@ -138,7 +138,7 @@ describe('4.2, 4.3 ways to send a request', () => {
 
   test.each(Object.keys(builds))('%s, by each method of authentication and response mode', async (way) => {
     for (const method of ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none']) {
-      // Without a key there is nothing to sign with.
+      // A public client has no key to sign with.
       if (method === 'none' && way.includes('request object')) continue;
       for (const mode of ['query', 'form_post']) {
         const tokens = await runCodeFlow(partyOf(method), builds[way], { response_mode: mode });

@@ -1,6 +1,6 @@
 /**
- * Metadata of clients as people paste it: other spellings of one meaning are read with a warning, a key that nothing needs is left out with a warning, and a
- * set without a key that is needed is refused.
+ * Metadata of clients as people paste it. Other spellings of one meaning are read with a warning. An unneeded key is left out with a
+ * warning. A set without a key that is needed is refused.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';

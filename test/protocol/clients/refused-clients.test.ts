@@ -1,4 +1,4 @@
-/** What the log says of a client that did not authenticate: its id and the reason, at each endpoint that authenticates clients. The answer says neither. */
+/** Log lines of clients that did not authenticate: id and reason, at each endpoint that authenticates clients. The answer has neither. */
 import { inspect } from 'node:util';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -48,7 +48,7 @@ interface Case {
   readonly secret?: string;
   readonly fields?: () => Promise<Record<string, string>>;
   readonly reason: RegExp;
-  /** Reason at the endpoint that takes secrets alone. */
+  /** Reason at the endpoint that accepts only secrets. */
   readonly ofSecret?: RegExp;
 }
 

@@ -1,4 +1,4 @@
-/** URIs of a request that the client did not register: in development, the error page shows both; in production it shows neither. */
+/** Unregistered URIs of a request: in development, the error page shows them and the registered URIs; in production, it shows neither. */
 import type { AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
@@ -20,14 +20,14 @@ beforeEach(() => {
 });
 
 const reason = () => service.lines.find(({ message }) => message === 'request refused')?.fields.reason;
-/** The text of a page, without its tags. */
+/** Returns the text of a page, without its tags. */
 const textOf = (body: string) =>
   body
     .replace(/<style[\s\S]*?<\/style>|<[^>]*>/g, '')
     .replaceAll('&amp;', '&')
     .replaceAll('&#39;', "'");
 
-/** How each kind of request sends a URI that is not registered. */
+/** Ways to send an unregistered URI, one for each kind of request. */
 const ways = {
   'an authorization request': (issuer: string, uri: string) =>
     new Agent().get(authorizeUrl(issuer, { client_id: 'app', redirect_uri: uri })),

@@ -20,7 +20,7 @@ beforeAll(async () => {
 const code = { redirect_uris: [redirectUri] };
 const rsa = { kty: 'RSA', e: 'AQAB', n: 'AQAB' };
 
-/** One value for each kind of mistake, with the member that is named. */
+/** Invalid metadata: one value for each kind of mistake, with the member that the error names. */
 const wrong: readonly (readonly [member: string, metadata: object])[] = [
   ...[
     'id_token_signed_response_alg',
