@@ -86,7 +86,7 @@ class Failure extends Error {}
 async function run(what, program, args, options = {}) {
   const started = Date.now();
   say(`${what} (usually half a minute) …`);
-  // A process group of its own, because the program starts other processes.
+  // The program gets a process group of its own, because it starts other processes.
   const child = spawn(program, args, { cwd: root, stdio: ['ignore', 2, 2], detached: process.platform !== 'win32', ...options });
   const end = (signal) => {
     try {

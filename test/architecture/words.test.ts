@@ -6,7 +6,7 @@ import ts from 'typescript';
 /** A doc comment begins with its subject, or with a verb in the third person. */
 const beginsBadly = /^(?:Who|Whose|Whom|What|Whoever|Whatever|Those|That|It|They|Such|Of)\b/;
 
-/** Words with a plainer one: restart or retry, a user or a caller, fix, and the same. */
+/** Words with a plainer one: restart or retry, a user or a caller, so that … not, fixes, and the same. */
 const unplain = /\b(?:anew|whoever|lest|mends|the very)\b/i;
 
 /** The proof of account links, which stays word for word. */
@@ -18,7 +18,7 @@ interface Comment {
   readonly isDoc: boolean;
 }
 
-/** Comments of a source, without the code of their examples. */
+/** Returns the comments of a source, without the code of their examples. */
 function commentsIn(file: string, source: string): readonly Comment[] {
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
   const found = new Map<number, Comment>();

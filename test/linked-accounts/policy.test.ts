@@ -63,7 +63,7 @@ const paths: Readonly<Record<string, (parent: Made, child: Made) => Promise<stri
   },
   async 'the page of the person'(parent, child) {
     const agent = new Agent();
-    // A list that was opened before still has its button.
+    // A list that was opened before the change of the policy still has this button.
     const list = await openList(agent, parent);
     const asked = await agent.follow(await agent.submit(list, { step: 'link' }));
     const confirm = await prove(agent, asked, child);

@@ -34,14 +34,14 @@ mkdirSync(inRoot('dist'), { recursive: true });
 const lockFile = (version: string) => JSON.stringify({ packages: { '': {}, 'node_modules/koa': { version } } });
 
 interface Invocation {
-  /** `prepack`, `start` or nothing. */
+  /** Mode of the step: `prepack`, `start` or nothing. */
   readonly mode?: string[];
   /** Ports of the demo. */
   readonly PORT?: string;
   readonly RP_PORT?: string;
   /** Flags of the Node process that runs the step. */
   readonly flags?: string[];
-  /** The program that fails. */
+  /** The program that fails: `npm` or `tsc`. */
   readonly FAIL?: string;
   /** If set, npm waits for half a second. */
   readonly SLOW?: string;
