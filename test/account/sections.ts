@@ -100,7 +100,7 @@ export class SectionWorld {
     return agent;
   }
 
-  /** Signs in by an e-ID, which asks for no second factor. */
+  /** Signs in by an e-ID, which requires no second factor. */
   async byEid({ oid, tid }: Subject): Promise<Agent> {
     const agent = new Agent();
     this.upstream.subject = randomUUID();

@@ -42,7 +42,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
   let others: Server;
   let evil: string;
   let callback: string;
-  /** Page in the browser of an attacker, which obeys no policy. */
+  /** Page in the browser of an attacker, which ignores the content security policy. */
   let attacker: Page;
   let victim: Page;
 

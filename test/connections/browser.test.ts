@@ -15,7 +15,7 @@ const screenshots = process.env.SCREENSHOTS;
 
 describeInBrowser('external sign-in in Chromium', () => {
   let upstream: UpstreamProvider;
-  /** URL of the application: an empty page, on the server of the provider. */
+  /** Returns the URL of the application: an empty page, on the server of the provider. */
   const application = () => `${upstream.issuer}/application`;
   const service = useIdp(async () => {
     upstream = await startUpstream();

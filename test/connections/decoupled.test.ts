@@ -35,7 +35,10 @@ beforeEach(() => {
 });
 afterEach(backToPresent);
 
-/** Bob opens the request, signs in at the provider and approves. Returns the parameters at the provider, and the claims of the client's tokens. */
+/**
+ * Opens the request as Bob, signs in at the provider and approves. Returns the parameters at the provider, and the claims of the client's
+ * tokens.
+ */
 async function approvedAt(idp: string, fields: Record<string, string>) {
   const { json } = await calls().ask({ login_hint: bob, acr_values: `idp:${idp}`, ...fields });
   const { id } = await calls().newestOf(bob);

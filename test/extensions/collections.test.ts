@@ -162,7 +162,7 @@ describe('rows of an extension', () => {
     expect(() => context.records.collection(undeclared, acme ?? '')).toThrow('notes.others');
   });
 
-  // For the store, an invalid lookup is a failure, which the service would report as an outage.
+  // An invalid lookup is a failure to the store, which the service would report as an outage.
   test('are looked up by declared indexes alone, with a text for each field', async () => {
     const [rows, all] = [rowsOf(acme), context.records.collectionOfAllTenants(notes)];
     const [nothing, more, number] = ['byNothing', ['alice', 'bob'], [7] as unknown as string[]];

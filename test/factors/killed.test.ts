@@ -1,4 +1,7 @@
-/** Threat H3: a node is killed with `kill -9` after it stored a first factor, or removed a factor, before it ended the other sign-ins of the user. */
+/**
+ * Threat H3: a node is killed with `kill -9` after it stored a first factor or removed a factor. The node has not yet ended the other
+ * sign-ins of the user.
+ */
 import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { adminClient, administer, adminToken } from '../support/administration/admin.js';

@@ -54,7 +54,9 @@ class AgentOfNode extends Agent {
   }
 }
 
-/** @param isRefusalTried whether clocks are also set so far off that nodes refuse to serve. This refusal does not depend on the store. */
+/**
+ * @param isRefusalTried whether clocks are also set so far off that nodes refuse to serve. The store makes no difference to that refusal.
+ */
 function clocksOver(stores: Stores, isRefusalTried: boolean): void {
   let nodes: Nodes;
   let asserting: AssertingClient;

@@ -45,7 +45,7 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) =>
         () => about(personId).length,
         (heard) => heard >= times,
       );
-      // A kill before the removal of the event would notify the handlers once more.
+      // A kill before the removal of the event would notify the handlers again.
       await until(async () => !(await durable.rows(place, waitsIn)).some((row) => 'outbox' in row && row.outbox === 'yes'));
     };
 

@@ -1,4 +1,7 @@
-/** M17: a member that a later release adds to a row is ignored, in every collection of an extension and at any depth, and a change of the row keeps it. */
+/**
+ * M17: members that a later release adds to a row, in every collection of an extension and at any depth. The service ignores such members,
+ * and a change of the row keeps them.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { Kind, type TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';

@@ -53,7 +53,7 @@ describe.each<readonly [string, number, (store: ArtifactStore) => ArtifactStore]
   ['that started after the clock of the store was set back by 12 s', 0, (store) => clockedArtifacts(store, 12_000)],
 ])('on a node %s', (_, ahead, othersView) => {
   const carol = 'carol@acme.test';
-  /** Starts the node at which carol signs in, and the one that ends the sign-in later. */
+  /** Starts the node at which carol signs in, and the node that ends the sign-in later. */
   const startBoth = async (beforeSignIn: (here: TestIdp) => Promise<unknown> = async () => undefined) => {
     const [artifacts, directory] = [memoryArtifacts(), memoryDirectory()];
     const options = { directory, keys: { encryption: ['e'.repeat(40)] }, cookies: { keys: ['c'.repeat(40)] } };

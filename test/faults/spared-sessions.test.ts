@@ -83,7 +83,7 @@ type Moment = 'before' | 'after';
 interface JudgedRow {
   readonly user?: { readonly notBefore?: Date; readonly status?: string };
 }
-/** Whether a write cuts off sign-ins, or makes the user active. */
+/** Returns whether a write cuts off sign-ins, or makes the user active. */
 const isDecisive = (before: unknown, after: unknown): boolean => {
   const [{ user: one }, { user: other }] = [before as JudgedRow, after as JudgedRow];
   return one?.notBefore?.getTime() !== other?.notBefore?.getTime() || one?.status !== other?.status;

@@ -1,5 +1,5 @@
 /**
- * Threat M18: a process that was busy or stopped, under load, for longer than a store may take. Its stores were available, and no answer
+ * Threat M18: a process that was busy or stopped, under load, for longer than a store may take. The stores were available, and no answer
  * reports otherwise.
  */
 import { setTimeout as pause } from 'node:timers/promises';

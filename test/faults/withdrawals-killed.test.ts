@@ -1,5 +1,5 @@
 /**
- * Withdrawals of a consent, and sign-outs of a client, by the account page of a node that dies before the end, or whose delivery is late.
+ * Withdrawals of a consent, and sign-outs of a client, by the account page of a node that dies too early, or whose delivery is late.
  * Another node completes them with one event, and the access that the user has given since stays.
  */
 import { createHash } from 'node:crypto';
@@ -104,7 +104,7 @@ const consentsOf = ({ subject }: Access) => idp().directory.consents.find(subjec
 const eventsOf = async (type: string, { subject }: Access) =>
   (await recordedEvents(shared, type)).filter(({ data }) => (data as { readonly AggregateId?: string }).AggregateId === subject.oid);
 
-/** Presses the button on the page of the application. A dead node never answers. */
+/** Presses the button on the page of the application. A killed node never answers. */
 async function press(node: number, { agent, client }: Access): Promise<() => Promise<Answer>> {
   const name = createHash('sha256').update(client).digest('base64url');
   const page = await service.onlyAt(node, async () => agent.follow(await agent.get(at(`/${name}`))));

@@ -1,6 +1,6 @@
 /**
- * B23, E-A: a second press drops the answer in progress, with its cookies. On a slow connection, this is the answer to which the first
- * press led.
+ * B23, E-A: a second press drops the answer in progress, with its cookies. On a slow connection, the dropped answer is the one to which the
+ * first press led.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';

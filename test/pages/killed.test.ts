@@ -15,7 +15,10 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
     for (const other of others) await other.close();
   });
 
-  /** Sends a password to a node that is killed after so many writes, and then to a node that takes its place until that node answers. */
+  /**
+   * Sends a password to a node that is killed after so many writes. Then sends the password to the node that replaces it, until that node
+   * answers.
+   */
   async function sentToTheKilled(writes: number): Promise<readonly string[]> {
     const [port, place] = [await freePort(), durable.place()];
     const other = await createIdentityProvider({ ...optionsOfNodes({ port, permission }), ...durable.at(place), seed: operatorSeed });

@@ -1,4 +1,4 @@
-/** Issue 46: mails about sessions and access that the user, or somebody else, ended. */
+/** Issue 46: mails about sessions and access that the user or another person ended. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { MailMessage } from 'tenant-idp';

@@ -1,4 +1,4 @@
-/** Rate limits of mails: a person who only knows an address cannot use up the mails that tell its user of changes to the account. */
+/** Rate limits of mails: a person who only knows an address cannot use up the mails that notify its user of changes to the account. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from '@jest/globals';
 import { captureMail, tenantNamed } from '../support/administration/invitations.js';
@@ -24,7 +24,7 @@ const letters: Readonly<Record<string, { readonly by: readonly Cause[]; readonly
   'email-taken': { by: ['a stranger'], limits: ['anybody'] },
   // Each tenant may invite each address.
   invitation: { by: ['a stranger'], limits: ['anybody'] },
-  // Each application that names the user asks for an approval.
+  // Each application that names the user may request an approval.
   ciba: { by: ['a stranger'], limits: ['anybody'] },
   'email-change': { by: ['the account'], limits: ['account'] },
   'account-changed': { by: ['the account'], limits: ['account', 'frequent'] },

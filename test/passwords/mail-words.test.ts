@@ -80,7 +80,10 @@ async function createAccount(email: string) {
   await agent.submit(page, { givenName: MARKER, familyName: MARKER, email, password: NEW_PASSWORD });
 }
 
-/** Causes each kind of letter, with the marker in every field into which users type. Each function returns the address of its letter. */
+/**
+ * Functions that cause each kind of letter, with the marker in every field into which users type. Each function returns the address of its
+ * letter.
+ */
 const letters: Readonly<Record<string, () => Promise<string>>> = {
   async registration() {
     const email = `new+${IN_AN_ADDRESS}@mail.test`;

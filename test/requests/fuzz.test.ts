@@ -18,7 +18,7 @@ import { LIMIT_MS } from '../support/time/in-time.js';
 
 const REQUESTS = process.env.PROVE ? 50_000 : 2_000;
 const SEED = Number(process.env.FUZZ_SEED ?? (process.env.PROVE ? randomInt(2 ** 31) : 446_068_997));
-/** Number of requests with the same material. It is renewed then, because codes are spent and sign-ins end. */
+/** Number of requests with the same material. The material is renewed then, because codes are spent and sign-ins end. */
 const RENEWED_AFTER = 500;
 const AT_ONCE = 8;
 

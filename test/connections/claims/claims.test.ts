@@ -1,7 +1,6 @@
 /**
- * XT-PREHIJACK, XT-BLOCK: the administrator of any tenant records identities of a connection of the instance. Such a record opens the
- * account if the sign-in is restricted to that tenant, or after the person acknowledges the account. The record never prevents a new
- * account.
+ * XT-PREHIJACK, XT-BLOCK: the administrator of any tenant records identities of a connection of the instance. The record opens the account
+ * if the sign-in is restricted to that tenant, or after the person acknowledges the account. The record never prevents a new account.
  */
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
