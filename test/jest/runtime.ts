@@ -32,8 +32,8 @@ const STACK_FRAMES = 20;
 let imports = 0;
 
 /**
- * Storage for Jest's state of the running test. One test runs at a time. Node follows its own storages through all promises. They stay for
- * good, one for each test file, and such storages slow down every later promise.
+ * Storage for Jest's state of the running test. One test runs at a time. Node follows its own storages through all promises. Such
+ * storages stay for good, one for each test file, and slow down every later promise.
  */
 class OneAtATime {
   #store: unknown;

@@ -116,8 +116,8 @@ export function useFailingIdp() {
   }
 
   /**
-   * Fills the caches, which keep a record for a minute after its first read. A change of a record begins a new minute, also if the record
-   * was read most of a minute ago.
+   * Fills the caches, which keep each record for a minute. A change of a record begins a new minute, also if the record was read most of a
+   * minute ago.
    */
   async function keepAtHand(): Promise<void> {
     const { clients, apiResources, tenants } = service.idp.directory;
