@@ -1,4 +1,4 @@
-/** House §2: an answer never depends on the door that a request takes. Middleware about an endpoint sees the same at each. */
+/** House §2: an answer never depends on the door that a request takes. Middleware about an endpoint sees the same at each door. */
 import { describe, expect, test } from '@jest/globals';
 import type { Extension, IdentityProviderOptions } from 'tenant-idp';
 import type { CallerState } from 'tenant-idp/extension';
@@ -114,7 +114,7 @@ describe.each<[string, Partial<IdentityProviderOptions>]>([
 
 describe('house §2: features that merely confirm what is so leave the endpoints to the service', () => {
   const on = { enabled: true };
-  /** Whether a plain request got to oidc-provider, which then has a context for it. */
+  /** An extension that tells whether oidc-provider answered a plain request, which then has a context of oidc-provider. */
   const looking: Extension = {
     name: 'looking',
     around: {

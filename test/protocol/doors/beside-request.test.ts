@@ -1,6 +1,6 @@
 /**
- * Service specification 4.2, `request` with some of the parameters: those beside the object count where it has none (OpenID Connect Core §6.1), unless
- * something says that the object counts alone (RFC 9101).
+ * Service specification 4.2, `request` with some of the parameters: parameters beside the object count if the object lacks them
+ * (OpenID Connect Core §6.1), unless the object counts alone (RFC 9101).
  */
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -18,7 +18,7 @@ let endpoints: Endpoints;
 let client: SigningClient;
 let byUrl: SigningClient;
 let alice: Agent;
-/** What counted as signed, and what was asked, of the last request that was accepted. */
+/** Signed names and all parameters of the last request that was accepted. */
 let accepted: { trusted: readonly string[]; params: Record<string, unknown> } | undefined;
 
 const host = useDocumentHost();
@@ -43,11 +43,11 @@ beforeEach(() => {
 
 const { verifier, challenge } = createPkce();
 const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
-/** All that a request needs, as parameters of a URL. */
+/** Parameters of a complete request in a URL. */
 const plain = { response_type: 'code', redirect_uri: redirectUri, scope: 'openid', state: 'beside', nonce: 'beside', ...pkce };
 const nothing = Object.fromEntries(['client_id', 'response_type', 'redirect_uri', 'scope', 'exp'].map((name) => [name, undefined]));
 
-/** A request object of a type that does not say which rules it is for, with these members and `iss` and `aud` alone. */
+/** Returns a request object with only these members, `iss` and `aud`. Its type does not say which rules apply. */
 const sign = (members: Record<string, unknown> = {}, typ: string | undefined = 'JWT', by = client) =>
   by.sign(service.issuer, { ...nothing, ...members }, { typ });
 const get = (query: Record<string, string>, agent = alice): Promise<Answer> =>
@@ -129,7 +129,7 @@ describe('OpenID Connect Core §6.1: what the object lacks', () => {
     expect(await respond({ ...bare, ...beside, request: await sign() })).toHaveProperty('code');
     expect(accepted?.params).toMatchObject(pkce);
     await service.idp.directory.clients.update(client.id, { allowPlainPkce: false });
-    // The other side's flag counts as little as its challenge.
+    // Beside the object, the method is ignored as the challenge is.
     expect(await respond({ ...bare, ...beside, request: await sign(pkce) })).toHaveProperty('code');
   });
 
@@ -165,7 +165,7 @@ describe('OpenID Connect Core §6.1: what the object lacks', () => {
   });
 });
 
-/** Beside the object, a value that would show. */
+/** Parameters beside the object, with a value that would show. */
 const evil = { nonce: 'evil', login_hint: 'evil', cart: 'evil', basket: 'evil', ui_locales: 'evil' };
 const signed = { ...plain, state: 'signed', nonce: 'signed' };
 const inFull = (more: Record<string, unknown> = {}) => ({

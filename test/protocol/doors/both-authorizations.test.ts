@@ -1,7 +1,7 @@
 /**
- * Generated authorization requests to the endpoint with its two ways of answering. Whatever a request looks like, browsers see the same of both, and both
- * write, count and log the same. `PLAIN_SEED=<number>` repeats a run, and
- * `PLAIN_REQUESTS=<number>` changes its length.
+ * Generated authorization requests to the endpoint with its two ways of answering. For every request, browsers get the same answer from
+ * both ways, and both ways write, count and log the same. `PLAIN_SEED=<number>` repeats a run, and `PLAIN_REQUESTS=<number>` changes its
+ * length.
  */
 import { createHmac, randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -77,11 +77,11 @@ const watched = (endpoint: keyof typeof answeredHere) => [
   endpoint,
   () => async (ctx: object, next: () => Promise<unknown>) => {
     await next();
-    // oidc-provider's router defines it by a getter.
+    // The router of oidc-provider defines `ctx.oidc` by a getter.
     if ('value' in (Object.getOwnPropertyDescriptor(ctx, 'oidc') ?? {})) answeredHere[endpoint] += 1;
   },
 ];
-/** Sees which way answers, and judges sign-ins by `state`. A line for each judgement shows a requirement that is asked twice. */
+/** Sees which way answers, and decides the requirement by `state`. A log line for each check shows a requirement that is checked twice. */
 const looking: Extension = {
   name: 'looking',
   requirements: ({ service: { logger } }) => [
@@ -122,7 +122,7 @@ const urlFor = (id: string, scopes: readonly string[], others: Record<string, st
     ...others,
   });
 
-/** A browser in which the user signed in to clients. */
+/** Returns a browser in which the user signed in to the clients. */
 async function browserOf(userName: string, of: readonly { id: string; allowedScopes: readonly string[] }[] = clients): Promise<Agent> {
   const agent = new Agent();
   for (const client of of) {
@@ -146,7 +146,7 @@ const signedBy = (key: string, cookie: string): string =>
       .digest('base64url')}`,
   );
 
-/** Sessions whose records have other members. */
+/** Changes that give the records of sessions other members. */
 const edits: Readonly<Record<string, (record: Record<string, unknown>) => void>> = {
   impersonating: (record) => Object.assign(record, { act: { oid: 'x', sub: 'x', tid: 'x' }, impersonation: 'x' }),
   'set aside': (record) => Object.assign(record, { actsAs: 'x' }),
@@ -195,7 +195,7 @@ async function pushed(): Promise<AuthorizationMaterial['pushed']> {
   return found;
 }
 
-/** Browsers with sign-ins in every state, and references that have expired. */
+/** Returns browsers with sign-ins in every state, and references that have expired. */
 async function madeBrowsers(): Promise<{ browsers: [string, string][]; alices: Agent; expired: AuthorizationMaterial['pushed'] }> {
   const alices = await browserOf('alice@acme.test');
   const [web, jwt] = clients as [(typeof clients)[number], (typeof clients)[number]];
@@ -259,7 +259,7 @@ async function useUp(used: AuthorizationMaterial['pushed'][number], alices: Agen
   expect(responseOf(answer).get('code')).toBeTruthy();
 }
 
-/** Stops what the sign-ins and grants say may go on. */
+/** Stops accounts and clients in the directory, while sign-ins and grants still allow them. */
 async function changeDirectory(): Promise<void> {
   const { directory } = twins.idp;
   const persons = twins.directory.collection<Person>('persons');
@@ -311,7 +311,7 @@ afterAll(async () => {
   await twins?.close();
 });
 
-/** Hides what chance decides: words that were not there before, and sealed texts. */
+/** Masks the random parts of an outcome: words that are new, and sealed texts. */
 function comparable(outcome: Outcome): unknown {
   const masked = (text: string): string =>
     text
@@ -356,7 +356,7 @@ test(`${REQUESTS} authorization requests are answered the same by both ways`, as
   }
   if (found.length > 0) process.stderr.write(`${JSON.stringify(found, null, 1)}\n`);
   expect(found).toEqual([]);
-  // Else it compares one way with itself.
+  // Otherwise the test compares one way with itself.
   expect(answeredHere.authorization).toBeGreaterThan(REQUESTS / 10);
   expect(answeredHere.pushed_authorization_request).toBeGreaterThan(REQUESTS / 50);
   expect(answeredHere.authorization).toBeLessThan(REQUESTS / 2);

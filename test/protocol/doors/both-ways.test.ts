@@ -1,7 +1,8 @@
 /**
- * Generated requests to the endpoints with two ways of answering: directly and by oidc-provider. Whatever a request looks like, callers see the
- * same of both, and both write the same. The oracle is oidc-provider by itself over the same records: where it answers otherwise there is a reason,
- * in one table. `PLAIN_SEED=<number>` repeats a run. Without it, `npm test` has one seed for all runs, and `PROVE` draws another each time.
+ * Generated requests to the endpoints with two ways of answering: directly and by oidc-provider. For every request, callers get the same
+ * answer from both ways, and both ways write the same. The oracle is oidc-provider by itself over the same records. Each difference from
+ * the oracle has a reason in one table. `PLAIN_SEED=<number>` repeats a run. Without it, `npm test` has one seed for all runs, and `PROVE`
+ * draws another seed each time.
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,9 +21,9 @@ import { type Outcome, startTwins, type Twins, withoutChance } from '../../suppo
 import { backToPresent, passTime } from '../../support/time/clock.js';
 
 const REQUESTS = process.env.PROVE ? 100_000 : 2_000;
-/** So many at most, where fewer have not shown each difference that is in the table. */
+/** Maximum number of requests, if fewer requests have not shown each difference of the table. */
 const MOST_REQUESTS = Math.max(20_000, REQUESTS);
-/** That of `npm test` shows each difference within its requests. */
+/** Seed of the run. The seed of `npm test` shows each difference within its requests. */
 const SEED = Number(process.env.PLAIN_SEED ?? (process.env.PROVE ? randomInt(2 ** 31) : 255_534_383));
 
 const code = { redirect_uris: [redirectUri], grant_types: ['authorization_code', 'refresh_token'] };
@@ -126,7 +127,7 @@ beforeAll(async () => {
     tokens.push(...[access_token, refresh_token, id_token].filter(Boolean));
   };
 
-  // Some that have expired, and families in each of their states.
+  // Creates tokens that have expired, and families in each of their states.
   for (const client of clients) keep(client.id, await redeem(client.id, scopesOf(client)));
   passTime(3700);
   for (const client of clients.filter(({ id }) => offline.has(id))) {
@@ -152,7 +153,7 @@ beforeAll(async () => {
     const third = await refresh(client.id, (await refresh(client.id, (await redeem(client.id, scopes)).refresh_token)).refresh_token);
     keep(client.id, third);
   }
-  // Whom the directory stopped while the artifacts say that they may go on.
+  // The directory stops users, while the artifacts still let these users continue.
   const persons = twins.directory.collection<Person>('persons');
   const bob = await redeem('web', ['openid', 'profile'], 'bob@globex.test');
   const carol = await redeem('narrow', ['openid', 'profile'], 'carol@acme.test');
@@ -231,7 +232,7 @@ afterAll(async () => {
   await twins?.close();
 });
 
-/** Parts in which two outcomes differ, with both. */
+/** Returns the parts in which two outcomes differ, with both values. */
 const differencesOf = <T extends object>(one: T, two: T): readonly unknown[] =>
   (Object.keys(one) as (keyof T)[])
     .filter((part) => !isDeepStrictEqual(one[part], two[part]))
@@ -246,7 +247,7 @@ test(`${REQUESTS} requests are answered the same by both ways, and by oidc-provi
   const isToGoOn = (count: number): boolean => count < REQUESTS || (unused.size > 0 && count < MOST_REQUESTS);
   for (let count = 0; isToGoOn(count) && found.length < 10; count += 1) {
     const plain = next();
-    // Every ninth as a browser sends it, to which errors are pages.
+    // Every ninth request is sent as a browser sends it, so errors are pages.
     const request = count % 9 === 4 ? { ...plain, headers: { ...plain.headers, accept: 'text/html' } } : plain;
     const hits = random().body.length % 23 === 0 ? 1000 : 1;
     const form = new URLSearchParams(request.body);
@@ -282,7 +283,7 @@ test(`${REQUESTS} requests are answered the same by both ways, and by oidc-provi
   if (found.length > 0) process.stderr.write(`${JSON.stringify(found, null, 1)}\n`);
   expect(found).toEqual([]);
   expect([...unused].map(({ what }) => what)).toEqual([]);
-  // Else it compares refusals alone.
+  // Otherwise the test compares only refusals.
   expect(succeeded).toBeGreaterThan(REQUESTS / 5);
   expect(twins.logged).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Plain requests are answered without oidc-provider: as it answers the same requests with something unusual about them. */
+/** Plain requests, which the service answers itself: the answers are those of oidc-provider to the same requests in an unusual form. */
 import { get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -159,7 +159,7 @@ describe('4.7 a plain request to userinfo is answered like any other', () => {
   });
 });
 
-/** With these headers alone: fetch adds `Cache-Control` to a conditional request. */
+/** Sends only these headers, because `fetch` adds `Cache-Control` to a conditional request. */
 const statusOf = (url: string, headers: Record<string, string>): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     get(url, { headers }, (response) => resolve(response.resume().statusCode)).on('error', reject);

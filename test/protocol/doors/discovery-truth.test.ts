@@ -1,4 +1,4 @@
-/** Section 4.1, discovery: whatever a list says works is tried and works; what is not in it is refused. */
+/** Section 4.1, discovery: each value of a list is tried and works. A value that is not in the list is refused. */
 import { createHash, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
@@ -30,7 +30,7 @@ const everything = ['code', 'id_token', 'id_token token', 'code id_token', 'code
 const service = useIdp();
 beforeAll(async () => {
   const { scopes_supported } = await discovery(service);
-  // A scope that the client may have, and that is gone.
+  // The client may have a scope that no longer exists.
   const { apiResources } = service.idp.directory;
   await apiResources.create({ id: 'gone', name: 'Gone', scopes: ['unknown.scope'] });
   await service.idp.directory.clients.create({
@@ -50,7 +50,7 @@ beforeAll(async () => {
   await signIn(alice, authorizeUrl(service.issuer, { client_id: 'all', ...challenge }));
 });
 
-/** Without a page: Alice is signed in. */
+/** Sends a request of Alice, who is signed in, so that no page is shown. */
 const ask = async (parameters: Record<string, string | undefined> = {}): Promise<Record<string, string>> => {
   const answer = await alice.get(
     authorizeUrl(service.issuer, { client_id: 'all', prompt: 'none', nonce: 'n', ...challenge, ...parameters }),

@@ -48,7 +48,7 @@ describe('4.1 discovery', () => {
       phone_number_verified orgid orgin company_name may_login role perm amr acr idp auth_time`.split(/\s+/);
     expect(claims).toEqual(expect.arrayContaining(expected));
     expect(new Set(claims).size).toBe(claims.length);
-    // Nobody can act for somebody else yet.
+    // Without an extension that impersonates, no token has `act`.
     expect(claims).not.toContain('act');
   });
 

@@ -1,4 +1,4 @@
-/** Section 4.1: discovery and key set are written once for each change, and answered the same by every way to them. */
+/** Section 4.1: discovery and the key set are written once for each change, and every way to them gives the same answer. */
 import { request } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import Koa from 'koa';
@@ -23,7 +23,7 @@ const posting = {
   allowedScopes: ['orders.read'],
 };
 
-/** Nobody signs in here. */
+/** Seed without users, because nobody signs in. */
 const seed = { clients: testSeed.clients, apiResources: testSeed.apiResources };
 const start = async (options: TestIdpOptions = {}): Promise<TestIdp> => {
   const service = await startIdp({ seed, ...options });

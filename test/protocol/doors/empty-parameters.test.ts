@@ -30,11 +30,11 @@ type Fields = Readonly<Record<string, string>>;
 interface Endpoint {
   readonly path: string;
   readonly method: 'GET' | 'POST';
-  /** A request that is answered. */
+  /** Returns the fields of a complete request. */
   readonly fields: () => Fields;
   readonly parameters: readonly string[];
   readonly headers?: () => Fields;
-  /** Client authentication takes oidc-provider as well. */
+  /** Whether both doors answer the endpoint, because clients authenticate there. */
   readonly hasDoors?: true;
 }
 const { challenge } = createPkce();
@@ -98,7 +98,7 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
     ...by('web'),
   },
   ...Object.fromEntries(
-    // The last one has each parameter without a value in the query too, beside the form.
+    // The last request also has empty parameters in the query, in addition to the form.
     (
       [
         ['GET', ''],
@@ -174,7 +174,7 @@ async function answer({ path, method, headers }: Endpoint, fields: Fields, conte
     headers: { ...headers?.(), ...(method === 'POST' && { 'content-type': contentType }) },
     ...(method === 'POST' && { body: text }),
   });
-  // A form is sent on as the same request by GET, with all that it carries.
+  // A form is redirected to the same request by GET, with all its parameters.
   const next = response.headers.get('location') ?? '';
   if (method === 'POST' && next.startsWith(service.issuer)) {
     url = next;

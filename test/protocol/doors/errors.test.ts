@@ -1,6 +1,6 @@
 /**
- * Service specification, Errors: a test for each condition of the table. What the check-session frame replies is in check-session.test.ts, groups are
- * in test/directory/users.test.ts; CIBA is not there yet.
+ * Service specification, Errors: a test for each condition of the table. `sessions/check-session` covers the replies of the check-session
+ * frame, `test/directory/persons/users` the groups, and `test/ciba/endpoint` the hints of CIBA.
  */
 import { beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, obtainTokens, signIn } from '../../support/client/agent.js';
@@ -66,7 +66,7 @@ test('Errors: `request` and `request_uri` are not allowed together', async () =>
     status: 400,
     json: { error: 'invalid_request' },
   });
-  // The reference is as good as it was.
+  // The reference can still be used.
   const { location = '' } = await signIn(
     new Agent(),
     `${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: id, request_uri })}`,

@@ -1,4 +1,4 @@
-/** Option `features`: what obliges every client, FAPI profiles among them. */
+/** Option `features`: requirements for every client, such as FAPI profiles. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose';

@@ -1,4 +1,4 @@
-/** Option `features`: what is carried works from the request to the last token. */
+/** Option `features`: each feature works from the request to the last token. */
 import { createHash, X509Certificate } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { compactDecrypt, decodeJwt, exportJWK, generateKeyPair } from 'jose';
@@ -84,7 +84,7 @@ describe('OpenID Connect Core §5.5: the claims parameter', () => {
 describe('RFC 8705: mutual TLS', () => {
   const certificate = new X509Certificate(testTls.cert);
   const x5t = createHash('sha256').update(certificate.raw).digest('base64url');
-  /** As a proxy that ends TLS hands it on. */
+  /** Header by which a proxy that terminates TLS passes the certificate on. */
   const proof = { 'x-client-cert': encodeURIComponent(testTls.cert) };
   const features: TestIdpOptions['features'] = {
     mTLS: {

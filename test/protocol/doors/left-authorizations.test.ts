@@ -18,7 +18,7 @@ const clients = [...testSeed.clients, { id: 'globex', name: 'Globex alone', secr
 const permissions = [...testSeed.permissions, { id: 'idp.users:write', name: 'Change users' }];
 const seed = { ...testSeed, permissions, clients } as unknown as typeof testSeed;
 
-/** A requirement that counts how often it is asked. */
+/** Returns an extension that records each call of its requirement and of `mayGoOn`. */
 const counting = (asked: string[], answers: ReadonlyMap<string, () => 'met' | 'open' | 'refused'>): Extension => ({
   name: 'counting',
   impersonation: () => ({
@@ -94,7 +94,7 @@ const { challenge } = createPkce();
 const url = ({ service: { issuer } }: Way, parameters: Record<string, string | undefined> = {}) =>
   authorizeUrl(issuer, { scope: 'openid', code_challenge: challenge, code_challenge_method: 'S256', ...parameters });
 
-/** What a request does, besides its answer. */
+/** Returns the status and the error of a request, and its effects: the calls of extensions, the reads and the log lines. */
 async function effects(way: Way, agent: Agent, parameters: Record<string, string | undefined>) {
   const { service, asked, reads } = way;
   asked.length = reads.length = 0;

@@ -1,10 +1,10 @@
-/** House §2: what a host adds to oidc-provider acts on every request, however it is spelled; after the start nothing can be added. */
+/** House §2: additions of a host to oidc-provider act on every request, in every spelling. After the start, nothing can be added. */
 import { describe, expect, test } from '@jest/globals';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { authorizationOf } from '../../support/client/steps.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
-/** One request, spelled in ways that mean the same. */
+/** Headers of one request, in spellings with the same meaning. */
 const spellings: readonly Readonly<Record<string, string>>[] = [
   { 'content-type': 'application/x-www-form-urlencoded' },
   { 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' },

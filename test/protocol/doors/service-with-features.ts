@@ -1,13 +1,13 @@
-/** A service of one test, with the features that it is about. */
+/** A service for one test, with the features under test. */
 import { afterEach } from '@jest/globals';
 import { basic, createPkce, type Json, postForm } from '../../support/client/agent.js';
 import { startIdp, type TestIdp, type TestIdpOptions } from '../../support/service/idp.js';
 import { testSeed } from '../../support/service/seed.js';
 
-/** One password to hash. */
+/** Seed with one password to hash. */
 const seed = { ...testSeed, tenants: testSeed.tenants.slice(0, 1).map((tenant) => ({ ...tenant, persons: tenant.persons.slice(0, 1) })) };
 
-/** For the tests of a file: each starts its own. */
+/** Returns a service for the tests of a file. Each test starts its own. */
 export function useFeatures() {
   let running: TestIdp;
   afterEach(() => running.close());

@@ -1,6 +1,6 @@
 /**
- * What the directory says holds at once and whoever answers, also where the artifacts still say otherwise: here rows change behind the service, so
- * that nothing ends the artifacts.
+ * Stops in the directory are effective immediately and by every way of answering, even if the artifacts still say otherwise. The rows
+ * change behind the service, so that nothing ends the artifacts.
  */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { IdentityProviderOptions } from 'tenant-idp';

@@ -1,4 +1,4 @@
-/** Requests that are answered without oidc-provider, and requests that are left to it. Both are answered alike: `both-ways.test.ts` compares them. */
+/** Requests that are answered without oidc-provider, and requests that are left to it. `both-ways.test.ts` compares the answers. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Extension } from 'tenant-idp/extension';
 import { Agent, basic, type Json, postForm } from '../../support/client/agent.js';
@@ -9,7 +9,7 @@ import { redirectUri, testSeed } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
 let isByProvider: boolean | undefined;
-/** Only requests that oidc-provider answers have its context. */
+/** An extension that tells whether oidc-provider answers, because only then a request has its context. */
 const look: Extension = {
   name: 'look',
   around: Object.fromEntries(
@@ -22,7 +22,7 @@ const look: Extension = {
     ]),
   ),
 };
-/** The redirect URI has no origin. */
+/** A client whose redirect URI has no origin. */
 const application = {
   id: 'application',
   name: 'Application',
