@@ -8,7 +8,7 @@ import { until } from '../support/time/until.js';
 
 type Waiting = Row & { readonly pendingEvents: readonly { readonly data: { readonly SessionId: string } }[] };
 
-/** A memory directory that notes its calls. */
+/** Returns a memory directory that records its calls. */
 function noting() {
   const calls: string[] = [];
   const store: DirectoryStore = withCollections(memoryDirectory(), (rows, collection) => {

@@ -13,7 +13,7 @@ type Listener = SignIns['end'];
 
 const nextSecond = () => epochSeconds() + 1;
 
-/** Cut-offs whose steps are noted in order. */
+/** Creates cut-offs whose steps are recorded in order. */
 function withSteps(end: Listener, newest: SignIns['newest'] = async () => 0) {
   const steps: string[] = [];
   const handlers: ((delivery: Delivery) => Promise<void>)[] = [];
