@@ -1,4 +1,4 @@
-/** Memory stores with one bug planted in each, of the kinds that adapters have been seen with. */
+/** Memory stores with one planted bug each, of the kinds that adapters have had. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { memoryArtifacts } from '../../adapters/memory/index.js';
 import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '../../lib/store/artifact-store.js';
@@ -8,19 +8,19 @@ const mapPuts = (writes: readonly ArtifactWrite[], change: (put: Put) => Put): r
 
 const unconditional = ({ if: _, ...put }: Put): Put => put;
 
-/** A revoke that does nothing. */
+/** Returns a store whose revoke does nothing. */
 export function removesNothing(): ArtifactStore {
   const store = memoryArtifacts();
   return { ...store, commit: (writes) => store.commit(writes.filter(({ op }) => op === 'put')) };
 }
 
-/** A missing condition. */
+/** Returns a store that ignores a condition. */
 export const ignores = (condition: 'absent' | 'unconsumed') => (): ArtifactStore => {
   const store = memoryArtifacts();
   return { ...store, commit: (writes) => store.commit(mapPuts(writes, (put) => (put.if === condition ? unconditional(put) : put))) };
 };
 
-/** A non-atomic condition: read, compare, then write. */
+/** Returns a store with a non-atomic condition: read, compare, then write. */
 export function checksBeforeItWrites(): ArtifactStore {
   const store = memoryArtifacts();
   const holds = (condition: Put['if'], current: Artifact | undefined): boolean => {
@@ -40,7 +40,7 @@ export function checksBeforeItWrites(): ArtifactStore {
   };
 }
 
-/** TTL-only expiry: what has expired is there until a sweep, a minute later. */
+/** Returns a store with TTL-only expiry: expired records stay until a sweep, a minute later. */
 export function leavesExpiryToTheSweep(): ArtifactStore {
   const store = memoryArtifacts();
   const lag = 60_000;
@@ -56,7 +56,7 @@ export function leavesExpiryToTheSweep(): ArtifactStore {
   };
 }
 
-/** A session resurrected after destroy. */
+/** Returns a store in which a session can be resurrected after destroy. */
 export function leavesNoTombstones(): ArtifactStore {
   const store = memoryArtifacts();
   return {
@@ -65,7 +65,7 @@ export function leavesNoTombstones(): ArtifactStore {
   };
 }
 
-/** A lost merge of two sessions' grants: the last writer of a version wins. */
+/** Returns a store that loses the merge of two sessions' grants: the last writer of a version wins. */
 export function ignoresVersions(): ArtifactStore {
   const store = memoryArtifacts();
   return {
@@ -74,7 +74,7 @@ export function ignoresVersions(): ArtifactStore {
   };
 }
 
-/** The same, only when two write at once: a version is compared with what was read, then written over what is there. */
+/** Returns a store that loses concurrent merges only: it compares the version that it read, then overwrites the current record. */
 export function overwritesAtOnce(): ArtifactStore {
   const store = memoryArtifacts();
   return {
@@ -91,7 +91,7 @@ export function overwritesAtOnce(): ArtifactStore {
   };
 }
 
-/** Writes one after the other, until one loses. */
+/** Returns a store that writes one record after the other, until one loses. */
 export function commitsHalf(): ArtifactStore {
   const store = memoryArtifacts();
   return {
@@ -106,7 +106,7 @@ export function commitsHalf(): ArtifactStore {
   };
 }
 
-/** Revoked records that an account's list still shows. */
+/** Returns a store whose list of an account still shows revoked records. */
 export function listsWhatIsGone(): ArtifactStore {
   const store = memoryArtifacts();
   const listed = new Map<ArtifactKey, Artifact>();
@@ -123,19 +123,19 @@ export function listsWhatIsGone(): ArtifactStore {
   };
 }
 
-/** Reads the first hundred keys. */
+/** Returns a store that reads only the first hundred keys. */
 export function readsSome(): ArtifactStore {
   const store = memoryArtifacts();
   return { ...store, read: (requests) => store.read(requests.slice(0, 100)) };
 }
 
-/** Two instances over one store, with counters of their own. */
+/** Returns two instances over one store, each with its own counters. */
 export function countsForItself(): { store: ArtifactStore; peer: ArtifactStore } {
   const [store, other] = [memoryArtifacts(), memoryArtifacts()];
   return { store, peer: { ...store, hit: (...call) => other.hit(...call) } };
 }
 
-/** Counts by reading and writing. */
+/** Returns a store that counts by reading and writing. */
 export function miscounts(): ArtifactStore {
   const store = memoryArtifacts();
   const counts = new Map<ArtifactKey, number>();

@@ -1,10 +1,10 @@
-/** Memory stores with one bug planted in each, of the kinds that adapters have been seen with. */
+/** Memory stores with one planted bug each, of the kinds that adapters have had. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import { withCollections } from '../store/with-collections.js';
 
-/** Reads, changes, then puts. */
+/** Returns a store whose update reads, changes, then puts. */
 export function overwritesInUpdate(): DirectoryStore {
   return withCollections(memoryDirectory(), (rows) => ({
     async update(id, change) {
@@ -19,7 +19,7 @@ export function overwritesInUpdate(): DirectoryStore {
   }));
 }
 
-/** Finds rows by the values they were inserted with. */
+/** Returns a store that finds rows by the values with which they were inserted. */
 export function keepsStaleIndexes(): DirectoryStore {
   const store = memoryDirectory();
   const stale = memoryDirectory();
@@ -45,7 +45,7 @@ export function keepsStaleIndexes(): DirectoryStore {
   };
 }
 
-/** Removes a row whatever its version is. */
+/** Returns a store that removes a row of any version. */
 export const removesAnyVersion = (): DirectoryStore => withCollections(memoryDirectory(), (rows) => ({ remove: (id) => rows.remove(id) }));
 
 export function knowsNoUnique(): DirectoryStore {
@@ -62,7 +62,7 @@ export function knowsNoUnique(): DirectoryStore {
   };
 }
 
-/** Pages by counting rows, not by their ids. */
+/** Returns a store that pages by counting rows, not by their ids. */
 export function pagesByOffset(): DirectoryStore {
   const read = new Map<string, number>();
   return withCollections(memoryDirectory(), (rows) => ({
@@ -77,7 +77,7 @@ export function pagesByOffset(): DirectoryStore {
   }));
 }
 
-/** Lists rows after the value of the position, whatever their ids. */
+/** Returns a store that lists rows after the value of the position, whatever their ids. */
 export function forgetsTies(): DirectoryStore {
   return withCollections(memoryDirectory(), (rows) => ({
     async range(range) {
@@ -89,7 +89,7 @@ export function forgetsTies(): DirectoryStore {
   }));
 }
 
-/** Takes the beginning of a text for any part of it. */
+/** Returns a store that takes the beginning of a text for any part of it. */
 export function findsPrefixesAnywhere(): DirectoryStore {
   return withCollections(memoryDirectory(), (rows) => ({
     async range({ prefix, ...range }) {

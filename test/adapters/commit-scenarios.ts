@@ -1,21 +1,21 @@
-/** What requests commit, in the forms that differ in how they can go wrong. */
+/** Commits of requests, in the forms that differ in how they can fail. */
 import { hashedKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactKey, ArtifactWrite, Put } from '../../lib/store/artifact-store.js';
 
-/** Something that several nodes try at once, or one after the other died. */
+/** A commit that several nodes try concurrently, or one after the other died. */
 export interface Scenario {
-  /** Keys of what is there at first. */
+  /** Keys of the records that exist at first. */
   readonly old: readonly ArtifactKey[];
-  /** There at first as well, and put again as it is: the commit loses when it is removed meanwhile. */
+  /** Record that exists at first too, and is put again unchanged. The commit loses if the record is removed in the meantime. */
   readonly held?: Put;
-  /** Keys of what an attempt makes: until it is committed, nobody else knows those that no other attempt has. */
+  /** Returns the keys of the new records of an attempt. Until the commit, nobody else knows the keys that no other attempt has. */
   news(attempt: number): readonly ArtifactKey[];
   commit(attempt: number): readonly ArtifactWrite[];
-  /** All attempts are done, one after the other. */
+  /** Whether all attempts succeed, one after the other. */
   readonly repeats?: true;
 }
 
-/** @param run keeps what it writes apart from other runs. */
+/** @param run keeps the records of the run apart from other runs */
 type Make = (run: number) => Scenario;
 
 const keyOf = (...name: readonly (string | number)[]): ArtifactKey => hashedKey('Commit', name.join(' '));

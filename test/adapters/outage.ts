@@ -58,7 +58,7 @@ const calls: readonly Call[] = [
   ['health of the directory', ({ directory }) => directory.health()],
 ];
 
-/** Outcome of a call, and its time in milliseconds. */
+/** Returns the outcome of a call, and its time in milliseconds. */
 async function timed(call: Promise<unknown>): Promise<{ readonly outcome: string; readonly time: number }> {
   const began = performance.now();
   const outcome = await call.then(
@@ -94,7 +94,7 @@ export function testOutage({ server, url, connect, everything, hasWholeCommits }
     expect(results.filter(({ outcome }) => outcome !== 'refused')).toEqual([]);
     expect(results.filter(({ time }) => time > IN_TIME)).toEqual([]);
   };
-  /** Without a restart: by the same connections. */
+  /** Expects that the stores work again by the same connections, without a restart. */
   const expectRecovery = async () => {
     await until(async () => (await timed(stores.artifacts.health())).outcome === 'answered');
     const reads = calls.filter(([name]) => /^(read|list|find|get|time|health)/.test(name));

@@ -9,7 +9,7 @@ import * as directories from './broken-directory-stores.js';
 interface PlantedBug<Store> {
   readonly bug: string;
   readonly make: () => Store;
-  /** A case that must notice. */
+  /** Case that must notice the bug. */
   readonly noticedBy: string;
 }
 

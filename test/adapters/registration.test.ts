@@ -4,7 +4,7 @@ import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 
 const known = artifactStoreCases[0]!.name;
 
-/** A test framework that notes what is registered with it. */
+/** Returns a test framework that records the registered tests. */
 function framework() {
   const registered: string[] = [];
   const skipped: string[] = [];

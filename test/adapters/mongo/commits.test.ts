@@ -1,4 +1,4 @@
-/** Design §4: commits to MongoDB that nodes race for, stand still in the middle of, and die in the middle of. */
+/** Design §4: commits to MongoDB that nodes race for, and in which nodes stop or die. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -13,12 +13,12 @@ import { holdsUntil } from '../../support/time/holds-until.js';
 import { put, remove, replacement, rotation, type Scenario, scenarios, signOut, twoConditions } from '../commit-scenarios.js';
 
 /**
- * Few with the suite; `npm run prove` runs many. The adapter gives each call 1.2 s of the server, in which a busy machine does not get through 50
- * attempts at once for the same records.
+ * Few rounds with the suite, many with `npm run prove`. The adapter gives each call 1.2 s of the server. In this time, a busy machine does
+ * not get through 50 concurrent attempts for the same records.
  */
 const [ROUNDS, ATTEMPTS, KILL_ROUNDS] = process.env.PROVE ? [50, 50, 4] : [1, 10, 0];
 
-/** Before which of its statements a node is killed: a hundred times in all, or a few. */
+/** Returns the statements before which a node is killed: a hundred times in all, or a few. */
 const kills = (total: number): readonly number[] =>
   KILL_ROUNDS > 0
     ? Array.from({ length: KILL_ROUNDS * total }, (_, index) => 1 + (index % total))
@@ -59,7 +59,7 @@ withMongo('MONGODB_URL', (mongo) => {
     return changed[0] === true;
   };
 
-  /** Two nodes try the same at once, now that an attempt before them did what it did. */
+  /** Lets two nodes try the same commit concurrently, after an attempt that was done or not. */
   const goOn = async (scenario: Scenario, wasDone: boolean): Promise<void> => {
     const attempts = [101, 102];
     const results = await Promise.all(attempts.map((attempt, index) => nodes[index]!.commit(scenario.commit(attempt))));
@@ -74,7 +74,7 @@ withMongo('MONGODB_URL', (mongo) => {
     }
   };
 
-  /** A store that stands still before one of its statements. */
+  /** Creates a store that stops before one of its statements, until it is released. */
   const halted = (statement: number) => {
     let reached = () => {};
     let release = () => {};
@@ -199,13 +199,13 @@ withMongo('MONGODB_URL', (mongo) => {
         outcomes.push((await commit).ok ? 'done' : 'lost');
         expect(await grant()).toBeUndefined();
       }
-      // Once that put is done, the commit counts as the earlier of the two: what it bought is worth nothing without the record.
+      // Once that put is done, the commit counts as earlier than the removal. The new records are worth nothing without the removed one.
       expect(outcomes).toEqual(['lost', 'done', 'done', 'done']);
     });
   });
 
   describe('commits by decision', () => {
-    /** A sign-out that stands still, once before each of its statements. */
+    /** Yields a sign-out that stops, once before each of its statements. */
     async function* standingStill() {
       const total = await statementsOf(signOut);
       for (let statement = 1; statement <= total; statement += 1) {
@@ -247,7 +247,7 @@ withMongo('MONGODB_URL', (mongo) => {
       await first.commit([put(code, { value: 'old', expiresAt: soon })]);
       const endOf = async () =>
         (await mongo.db.collection<{ _id: string; e: Date }>(`${prefix}artifacts`).findOne({ _id: code }))?.e.getTime();
-      // It may have given up by then.
+      // The commit may have given up by then.
       const commit = store.commit(scenario.commit(0)).catch(() => ({ ok: false }));
       await standing;
       await holdsUntil(soon, async () => expect((await read(second, [code]))[0]).toMatchObject({ value: 'old', expiresAt: soon }));

@@ -1,4 +1,4 @@
-/** T3-ERASE-SUB: FerretDB undoes a statement that met others (SQLSTATE 40P01, as a number). The stores work as if it did not. */
+/** T3-ERASE-SUB: FerretDB undoes a statement in a deadlock (SQLSTATE 40P01, as a number). The stores work as without deadlocks. */
 import { afterAll, expect, test } from '@jest/globals';
 import { type Collection, type Db, MongoBulkWriteError, MongoServerError } from 'mongodb';
 import { testArtifactStore } from 'tenant-idp/adapters/conformance';
@@ -9,7 +9,7 @@ import { withMongo } from '../../support/stores/mongo.js';
 const deadlock = { message: 'deadlock detected', code: 16_908_292 };
 const writes = ['insertOne', 'replaceOne', 'deleteOne', 'updateOne', 'findOneAndUpdate'];
 
-/** Undoes every fifth statement that writes. Of a bulk write, the statements before the last have been executed by then. */
+/** Undoes every fifth statement that writes. In a bulk write, the statements before the last have been executed by then. */
 function undoing(db: Db, undone: Map<string, number>): Db {
   let calls = 0;
   const isUndone = (name: string): boolean => {

@@ -28,7 +28,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
     (await query(`select key, id from "${prefix}entries" order by 1, 2`)).map(
       ({ key, id }) => `${id} ${String(key).replace('\u0001', '|')}`,
     );
-  /** A pool that does something once, before it sends the first statement with this text. */
+  /** Returns a pool that runs `meanwhile` once, before it sends the first statement with this text. */
   const interrupted = (part: string, meanwhile: () => Promise<unknown>): PostgresPool => {
     let isDue = true;
     return {

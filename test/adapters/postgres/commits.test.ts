@@ -1,4 +1,4 @@
-/** Commits to PostgreSQL that nodes race for, that wait for others, and that come too late. */
+/** Commits to PostgreSQL that nodes race for, that wait for others, and that come after the deadline. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Pool } from 'pg';
@@ -11,11 +11,11 @@ import { IN_TIME } from '../../support/time/in-time.js';
 import { until } from '../../support/time/until.js';
 import { put, remove, type Scenario, scenarios } from '../commit-scenarios.js';
 
-/** Few with the suite; `npm run prove` runs many. */
+/** Few rounds with the suite, many with `npm run prove`. */
 const [ROUNDS, ATTEMPTS] = process.env.PROVE ? [50, 50] : [3, 20];
 
 let names = 0;
-/** A key that no other test has. Keys of one test are in no particular order. */
+/** Returns a key that no other test has. Keys of one test are in no particular order. */
 const newKey = (): ArtifactKey => {
   names += 1;
   return hashedKey('Race', `${names}`);
@@ -190,7 +190,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
         });
         expect(wins(await Promise.all(commits))).toBe(20);
       }
-      // A circle ends by 55P03 or 40P01. A record that appeared is 23505.
+      // A circle of locks would give 55P03 or 40P01. A record that appeared in the meantime gives 23505.
       expect([...codes].filter((code) => code !== '23505')).toEqual([]);
     });
 
@@ -217,7 +217,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
   });
 
   describe('a commit that comes too late', () => {
-    /** Asserts that the call is refused in time, lets everything else go on, and resolves when the server is idle. */
+    /** Expects that the call is refused in time, lets all other calls continue, and resolves when the server is idle. */
     const refused = async (call: Promise<unknown>, release: () => Promise<unknown>, pool: Pool = postgres.pool): Promise<void> => {
       const began = performance.now();
       await expect(call).rejects.toThrow(/PostgreSQL did not answer/);

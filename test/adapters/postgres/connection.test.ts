@@ -1,4 +1,4 @@
-/** Issue 44: how statements are sent: within the deadline, again when they lose to others, and never later. */
+/** Issue 44: sending of statements: within the deadline, retried when they lose to others, and never later. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Pool, PoolClient } from 'pg';
@@ -10,7 +10,7 @@ import { withPostgres } from '../../support/stores/postgres.js';
 import { startTcpProxy, type TcpProxy } from '../../support/stores/tcp-proxy.js';
 import { IN_TIME } from '../../support/time/in-time.js';
 
-/** Milliseconds behind the deadline, in which a late statement would show. */
+/** Milliseconds after the deadline, in which a late statement would show. */
 const LATER_MS = 1000;
 
 interface Member extends Row {
@@ -38,7 +38,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
     );
     return { outcome, time: performance.now() - began };
   };
-  /** Runs while another connection is in a transaction that holds locks. */
+  /** Runs `work` while another connection is in a transaction that holds locks. */
   const whileLocked = async <T>(lock: string, work: (holder: PoolClient) => Promise<T>): Promise<T> => {
     const holder = await postgres.pool.connect();
     try {

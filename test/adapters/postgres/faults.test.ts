@@ -1,4 +1,4 @@
-/** Issue 44: a PostgreSQL that is paused, killed and brought back, or has no connection left. */
+/** Issue 44: a PostgreSQL that is paused, killed and restarted, or has no connection left. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
@@ -11,7 +11,7 @@ import { IN_TIME } from '../../support/time/in-time.js';
 import { until } from '../../support/time/until.js';
 
 const KILLS = process.env.PROVE ? 20 : 2;
-/** Connections that a role may have, beside those for superusers. */
+/** Connections that a role may have, in addition to those for superusers. */
 const CONNECTIONS = 12;
 
 const later = () => Date.now() + 600_000;
@@ -25,10 +25,10 @@ const spend = (key: ArtifactKey): ArtifactWrite => ({
   consumedAt: 1,
 });
 
-/** What came of one use of a code: it bought its token, it came second, or nobody knows. */
+/** Outcome of one use of a code: the use bought its token, lost to another use, or has an unknown outcome. */
 type Outcome = 'bought' | 'lost' | 'refused';
 
-/** Starts servers of its own, where the run has a server that it started itself. */
+/** Starts its own servers, if the run has a server. */
 withServer('POSTGRES_URL', () => {
   let server: PostgresServer;
   const pools: pg.Pool[] = [];
@@ -82,7 +82,7 @@ withServer('POSTGRES_URL', () => {
       ),
     );
 
-  /** Uses each code twice at once and once more at the end, while something happens to the server. */
+  /** Uses each code twice concurrently and once more at the end, while `happen` affects the server. */
   const purchases = async (happen: () => Promise<void>): Promise<void> => {
     const codes = newKeys(60);
     for (let index = 0; index < codes.length; index += 20) await store.commit(codes.slice(index, index + 20).map((code) => put(code)));

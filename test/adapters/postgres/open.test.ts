@@ -1,4 +1,4 @@
-/** Issue 44: what a start does in PostgreSQL: checks, tables, and indexes beside nodes that do not know them. */
+/** Issue 44: start of the stores in PostgreSQL: checks, tables, and indexes while other nodes do not know them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { postgresArtifacts, postgresDirectory } from 'tenant-idp/adapters/postgres';
@@ -36,7 +36,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
     return directory.collection<Member>('members');
   };
   const indexesOf = (prefix: string) => query(`select name, is_complete from "${prefix}indexes" order by id`);
-  /** Entries that no row accounts for, and entries that rows lack, by the name of the row: none, if all is well. */
+  /** Returns entries without a row, and missing entries of rows, by the name of the row: none, if all is well. */
   const strays = async (prefix: string) => {
     const rows = (await query(`select content from "${prefix}rows"`)).map(({ content }) => JSON.parse(String(content)) as Member);
     const entries = (await query(`select name, key, e.id from "${prefix}entries" e join "${prefix}indexes" i on i.id = index_id`)).map(

@@ -1,4 +1,4 @@
-/** Issue 44: what is refused before a server is asked, and a pool whose connections break. */
+/** Issue 44: options that are refused before a server is asked, and a pool whose connections break. */
 import { EventEmitter } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
 import pg from 'pg';

@@ -8,7 +8,7 @@ import { PGBOUNCER, type PgBouncer, startPgBouncer } from '../../support/stores/
 import { withPostgres } from '../../support/stores/postgres.js';
 import { until } from '../../support/time/until.js';
 
-/** Fewer than the clients have, so that sessions of the server change from statement to statement. */
+/** Connections of the pooler: fewer than the clients have, so that sessions of the server change from statement to statement. */
 const CONNECTIONS = 3;
 
 withPostgres('POSTGRES_URL', (postgres) =>

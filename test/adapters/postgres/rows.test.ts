@@ -26,7 +26,7 @@ const spec = {
   },
 } as const satisfies CollectionSpec;
 
-/** A text that does not compress: PostgreSQL's limit is for the compressed entry. */
+/** Returns a text that does not compress, because PostgreSQL's limit is for the compressed entry. */
 const random = (length: number): string =>
   Array.from({ length }, () => String.fromCodePoint(0x10001 + 2 * Math.floor(Math.random() * 0x10000))).join('');
 
@@ -187,7 +187,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
   });
 
   describe('plans of the server', () => {
-    /** A pool that keeps the statements that were sent. */
+    /** Returns a pool that records the sent statements. */
     const recording = (pool: Pool) => {
       const sent: { text: string; values: unknown[] }[] = [];
       const recorder: PostgresPool = {

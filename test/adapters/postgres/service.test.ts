@@ -1,4 +1,4 @@
-/** Issue 44: the whole service over a PostgreSQL that starts late, takes no writes, or is killed and comes back. */
+/** Issue 44: the whole service over a PostgreSQL that starts late, takes no writes, or is killed and restarted. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
@@ -9,7 +9,7 @@ import { statement } from '../../support/stores/places.js';
 import { PostgresServer } from '../../support/stores/postgres-server.js';
 import { until } from '../../support/time/until.js';
 
-/** Starts a server of its own, where the run has a server that it started itself. */
+/** Starts its own server, if the run has one. */
 withServer('POSTGRES_URL', () => {
   const ends: (() => unknown)[] = [];
   afterAll(async () => {
@@ -20,7 +20,7 @@ withServer('POSTGRES_URL', () => {
     const server = await PostgresServer.start();
     ends.push(() => server.stop());
     await server.kill();
-    // Nobody listens for the errors of the pool: an outage does not end the process.
+    // The pool has no listener for errors, and an outage does not end the process.
     const pool = new pg.Pool({ ...postgresOptions, connectionString: server.url });
     ends.push(() => pool.end());
     const starting = startIdp({ artifacts: postgresArtifacts({ pool }), directory: postgresDirectory({ pool }) });

@@ -21,7 +21,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
     for (const sweep of sweeps.splice(0)) sweep.stop();
   });
 
-  /** A store whose own sweep has not begun, and its tables. */
+  /** Creates the tables of a store whose own sweep does not run. Returns the store and the prefix. */
   const opened = async () => {
     const prefix = postgres.prefix();
     const store = postgresArtifacts({ pool: postgres.pool, prefix });
@@ -37,7 +37,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
   };
   const rowsOf = async (prefix: string, table: string): Promise<number> =>
     Number((await postgres.pool.query<{ count: string }>(`select count(*) from ${prefix}${table}`)).rows[0]?.count);
-  /** A pool that counts the statements which removed rows. */
+  /** Returns a pool that records how many rows its statements removed. */
   const counting = () => {
     const removed: number[] = [];
     const pool: PostgresPool = {
@@ -69,7 +69,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
     await store.lease('long', 'me', 600_000);
     started(prefix);
     await until(async () => (await rowsOf(prefix, 'artifacts')) === 2 && (await rowsOf(prefix, 'counters')) === 1);
-    // The other lease is the sweep's own.
+    // The second lease is that of the sweep.
     await until(async () => (await rowsOf(prefix, 'leases')) === 2);
     expect((await store.read([{ key: keyOf('stays') }])).size).toBe(1);
     expect(await store.commit([put('removed for long', later())])).toEqual({ ok: false, lost: keyOf('removed for long') });
@@ -154,7 +154,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
         );
       await store.commit(Array.from({ length: 200 }, (_, index) => ({ ...put(`${round} 0 ${index}`, expiresAt), consumedAt: 1 })));
       await until(async () => (await rowsOf(prefix, 'artifacts')) === 0);
-      // As autovacuum does, when it comes round.
+      // Autovacuum does the same, from time to time.
       await postgres.pool.query(`vacuum ${prefix}artifacts`);
       const { rows } = await postgres.pool.query<{ size: string }>(`select pg_total_relation_size('${prefix}artifacts') as size`);
       sizes.push(Number(rows[0]?.size));

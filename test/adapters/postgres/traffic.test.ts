@@ -1,4 +1,4 @@
-/** Issue 44: what the artifact store sends to PostgreSQL. */
+/** Issue 44: statements that the artifact store sends to PostgreSQL. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Pool } from 'pg';
 import { postgresArtifacts } from 'tenant-idp/adapters/postgres';
@@ -10,7 +10,7 @@ import type { ArtifactStore, ArtifactWrite } from '../../../lib/store/artifact-s
 import { withPostgres } from '../../support/stores/postgres.js';
 import { until } from '../../support/time/until.js';
 
-/** Rows enough for a plan to matter. */
+/** Number of rows that is high enough for a plan to matter. */
 const ROWS = 20_000;
 const keyOf = (name: string | number) => hashedKey('Traffic', `${name}`);
 const later = () => Date.now() + 600_000;
@@ -46,7 +46,7 @@ const calls: readonly (readonly [string, (store: ArtifactStore) => Promise<unkno
 
 type Sent = readonly [text: string, values: unknown[]];
 
-/** A pool that notes what is sent by it, and takes nothing but a text and its values. */
+/** Returns a pool that records statements, and accepts only a text and its values. */
 const watched = (pool: Pool, sent: Sent[]): PostgresPool => ({
   async connect() {
     const client = await pool.connect();

@@ -1,4 +1,4 @@
-/** Issue 44: counters and leases of PostgreSQL that wait for another writer, and act on what it leaves. */
+/** Issue 44: counters and leases of PostgreSQL that wait for another writer, and use the row that the writer leaves. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { postgresArtifacts } from 'tenant-idp/adapters/postgres';
@@ -21,7 +21,7 @@ withPostgres('POSTGRES_URL', (postgres) => {
   const store = postgresArtifacts({ pool: postgres.pool, prefix });
   beforeAll(() => store.open());
 
-  /** Calls while another program has made these changes and not committed them, and ends it when the call waits. */
+  /** Runs `call` while another program has made these changes without a commit, and ends that transaction when the call waits. */
   const meanwhile = async <T>(statement: string, call: () => Promise<T>, how: 'commit' | 'rollback' = 'commit'): Promise<T> => {
     const holder = await Holder.of(postgres.pool, statement);
     const answer = call();

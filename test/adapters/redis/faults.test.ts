@@ -1,4 +1,4 @@
-/** Issue 5.4, threat J2: a Redis that is killed, hangs, forgets or loses an answer. */
+/** Issue 5.4, threat J2: a Redis that is killed, hangs, forgets records or loses an answer. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -20,7 +20,7 @@ const LONG = 60_000;
 const put = (key: ArtifactKey, more: Partial<Put> = {}): Put => ({ op: 'put', key, value: 'v', expiresAt: Date.now() + LONG, ...more });
 const sameSlot = (key: ArtifactKey, name: string) => hashedKey('Case', name, slotOfKey(key));
 
-/** One call of each kind, about one slot. */
+/** Returns one call of each kind, all about one slot. */
 const calls = (store: ArtifactStore, key: ArtifactKey): Record<string, () => Promise<unknown>> => ({
   read: () => store.read([{ key }]),
   'read several': () => store.read([{ key }, { key: sameSlot(key, 'b') }]),
@@ -36,7 +36,7 @@ const everyCall = (store: ArtifactStore, key: ArtifactKey) => ({
   health: () => store.health(),
 });
 
-/** Makes all calls at once. @returns what each came to, and how long the slowest took. */
+/** Makes all calls concurrently. @returns the outcome of each call, and the time of the slowest */
 async function tryAll(all: Record<string, () => Promise<unknown>>) {
   const began = performance.now();
   const outcomes = await Promise.all(
@@ -52,7 +52,7 @@ async function tryAll(all: Record<string, () => Promise<unknown>>) {
 
 const eachIs = (all: object, outcome: string) => Object.fromEntries(Object.keys(all).map((name) => [name, outcome]));
 
-/** Tries until it is answered. */
+/** Retries a call until it is answered. */
 const recovery = (call: () => Promise<unknown>) =>
   until(
     () =>
@@ -63,7 +63,7 @@ const recovery = (call: () => Promise<unknown>) =>
     (outcome) => outcome === 'answered',
   );
 
-// Those of these tests are started here: where there is a server, there is the program.
+// The tests start their own servers: where there is a server, there is the program.
 withServer('REDIS_URL', () => {
   describe('a Redis that is away', () => {
     const key = hashedKey('Case', 'a');
@@ -72,10 +72,10 @@ withServer('REDIS_URL', () => {
       readonly server: RedisServer;
       readonly client: Redis;
       readonly store: ArtifactStore;
-      /** Another store, over a client of its own. */
+      /** Returns another store, over its own client. */
       storeAt(url: string): Promise<ArtifactStore>;
     }
-    /** A test with a server of its own. */
+    /** Registers a test with its own server. */
     const testAlone = (title: string, use: (stage: Stage) => Promise<void>) =>
       testTogether(title, async () => {
         const clients: Redis[] = [];

@@ -106,7 +106,7 @@ describe('keys in Redis', () => {
 
     test('expiry is compared, also while the key is still there (J3)', async () => {
       let soon: number;
-      // In time before they are gone.
+      // Doubles the lifetime until both keys are persisted before they expire.
       for (let lifetime = SHORT, kept = 0; kept < 2; lifetime *= 2) {
         soon = Date.now() + lifetime;
         await store.commit([put(key, { account: 'account-1', expiresAt: soon }), put(other, { links: { case: key } })]);

@@ -1,4 +1,4 @@
-/** Issue 5.1: what the store refuses, of clients and of servers. */
+/** Issue 5.1: clients and servers that the store refuses. */
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import { redisArtifacts, redisClusterOptions, redisOptions } from 'tenant-idp/adapters/redis';
@@ -73,7 +73,7 @@ describe('clients whose options would break a promise are refused', () => {
   });
 });
 
-// Those of these tests are started here: where there is a server, there is the program.
+// The tests start their own servers: where there is a server, there is the program.
 withServer('REDIS_URL', () => {
   describe('threat J6: servers that would drop records are refused', () => {
     const started: (RedisServer | RedisProxy)[] = [];

@@ -1,4 +1,4 @@
-/** Issue 5.1: behind Sentinel, the store goes on with the replica that takes over. */
+/** Issue 5.1: behind Sentinel, the store continues with the replica that takes over. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -11,12 +11,14 @@ import { RedisServer } from '../../support/stores/redis-server.js';
 import { IN_TIME, LIMIT_MS } from '../../support/time/in-time.js';
 
 const LONG = 60_000;
-/** Milliseconds of silence after which another server takes over. A busy machine is silent for longer than it is to be where rounds are proved. */
+/**
+ * Milliseconds of silence after which another server takes over. A busy machine is silent for longer than the value with `npm run prove`.
+ */
 const DOWN_AFTER = process.env.PROVE ? 500 : 5000;
 const key = hashedKey('Case', 'a');
 const put = () => ({ op: 'put', key, value: 'kept', expiresAt: Date.now() + LONG, account: 'account-1' }) as const;
 
-// Those of these tests are started here: where there is a server, there is the program.
+// The tests start their own servers: where there is a server, there is the program.
 withServer('REDIS_URL', () => {
   describe('Redis behind Sentinel', () => {
     let primary: RedisServer;

@@ -1,4 +1,4 @@
-/** Issue 5: what requests cost on Redis, in round trips and in memory. */
+/** Issue 5: costs of requests on Redis, in round trips and in memory. */
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
@@ -15,7 +15,7 @@ import { RedisServer } from '../../support/stores/redis-server.js';
 
 const scope = 'openid profile offline_access';
 
-// Those of these tests are started here: where there is a server, there is the program.
+// The tests start their own servers: where there is a server, there is the program.
 withServer('REDIS_URL', () => {
   describe('on Redis', () => {
     let server: RedisServer;
@@ -38,7 +38,7 @@ withServer('REDIS_URL', () => {
       await server.stop();
     });
 
-    /** What was written to Redis during a call: one entry for each write. The lease of the events is renewed each second, whoever calls. */
+    /** Returns the number of writes to Redis during a call. The lease of the events does not count, because each second renews it. */
     async function during<T>(call: () => Promise<T>): Promise<{ trips: number; answer: T }> {
       proxy.writes.length = 0;
       const answer = await call();
@@ -116,7 +116,7 @@ withServer('REDIS_URL', () => {
       });
     });
 
-    // The second is what a host does, and what the store does that is given a URL.
+    // Hosts, and stores that are given a URL, connect after the store is made.
     test.each(['before', 'after'])('what is asked at once leaves in one write, of a client that connects %s', async (when) => {
       const own = redisClient(server.url);
       try {
@@ -145,7 +145,7 @@ withServer('REDIS_URL', () => {
       });
       afterAll(() => direct.disconnect());
 
-      /** Bytes by what the key names. */
+      /** Returns bytes by the kind that the key names. */
       async function usage(): Promise<Record<string, number>> {
         const bytes: Record<string, number> = {};
         for (const key of await direct.keys('idp:*')) {

@@ -70,7 +70,8 @@ withSqlite((files) => {
       const load = Array.from({ length: 8 }, async (_, caller) => {
         for (; isLoaded; written += value.length) await store.commit([put(`${caller}`, value)]);
       });
-      // Many times the pages at which the worker completes a checkpoint itself. A log that never begins again is as long as all that was written.
+      // Writes many times the pages at which the worker completes a checkpoint itself. A log that never begins again is as long as all
+      // writes.
       const size = () => statSync(`${file}-wal`).size;
       await until(() => written > 100_000_000 && (size() < written / 3 || written > 1_500_000_000));
       expect(size()).toBeLessThan(written / 2);

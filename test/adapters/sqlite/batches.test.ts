@@ -9,7 +9,7 @@ import { hasSafeCheckpoints } from '../../../adapters/sqlite/worker/node-sqlite.
 /** An error as node:sqlite throws it. */
 const sqliteError = (message: string, errcode: number) => Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode });
 
-/** Runs three writes and a read over a database that notes each step. @param steps what a step does in place of nothing */
+/** Runs three writes and a read over a database that records each step. @param steps functions that steps call; nothing by default */
 function runOver(steps: { readonly commit?: () => void; readonly second?: () => void; readonly release?: () => void } = {}) {
   const log: string[] = [];
   const answers: Answer[] = [];

@@ -1,4 +1,4 @@
-/** Issue 44: what calls of a file do together: shared transactions, peers, a close, a worker that crashes, and rows of another program. */
+/** Issue 44: calls of a file together: shared transactions, peers, a close, a worker that crashes, and rows of another program. */
 import { symlinkSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -144,7 +144,7 @@ withSqlite((files) => {
       expect((await artifacts.read([{ key: keyOf('kept') }])).size).toBe(1);
       await rows.insert({ id: 'a', name: 'a' });
       expect(workers).toHaveLength(2);
-      // Acknowledged calls were made.
+      // Acknowledged calls are in the file.
       const acknowledged = outcomes.flatMap((outcome, index) => (outcome === 'done' ? [{ key: keyOf(`${index}`) }] : []));
       expect((await artifacts.read(acknowledged)).size).toBe(acknowledged.length);
     });

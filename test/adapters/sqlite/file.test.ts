@@ -1,4 +1,4 @@
-/** Issue 44: the file itself: who may read it, settings, damage, a full disk, a file that cannot be written, and an older Node.js. */
+/** Issue 44: the file itself: its permissions, settings, damage, a full disk, a file that cannot be written, and an older Node.js. */
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -27,7 +27,7 @@ const keyOf = (name: string) => hashedKey('Test', name);
 const put = (name: string, value = name) => ({ op: 'put', key: keyOf(name), value, expiresAt: Date.now() + 60_000 }) as const;
 const adapter = new URL('../../../adapters/sqlite/index.js', import.meta.url).href;
 
-/** Runs a module in a process of its own. `stores` is the module of the adapter. */
+/** Runs a module in its own process. `stores` is the module of the adapter. */
 function run(code: string, options: readonly string[] = []) {
   const source = `const stores = await import(${JSON.stringify(adapter)});\n${code}`;
   const child = spawnSync(process.execPath, [...options, '--input-type=module', '-e', source], { encoding: 'utf8', timeout: 60_000 });

@@ -40,7 +40,7 @@ function start(task: SqliteNodeTask): Service {
   };
 }
 
-/** Names that the service said with a word. */
+/** Returns the names that the service printed after a word. */
 const namesOf = (said: readonly string[], word: string) =>
   said.flatMap((line) => (line.startsWith(`${word} `) ? [line.slice(word.length + 1)] : []));
 
