@@ -1,4 +1,6 @@
-/** Section “Profile” in Chromium, on a phone and on a desktop, in both schemes and in each language. `SCREENSHOTS=<folder>` saves pictures. */
+/**
+ * Section “Profile” in Chromium, on a phone and on a desktop, in both schemes and in each language. `SCREENSHOTS=<folder>` saves pictures.
+ */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

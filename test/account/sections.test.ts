@@ -1,6 +1,7 @@
 /**
- * Every section of the account page, and each form that its pages have: which sign-ins see the page, and which forms change something. The sections come from
- * the extensions and the forms from the pages, so a new section is in these tests. Sections that differ are in one table, with the reason.
+ * Every section of the account page, and each form that its pages have: which sign-ins see the page, and which forms change something. The
+ * sections come from the extensions and the forms from the pages, so a new section is in these tests. Sections that differ are in one
+ * table, with the reason.
  */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { locales } from 'tenant-idp';

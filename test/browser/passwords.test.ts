@@ -1,4 +1,6 @@
-/** Forgotten passwords and new accounts in Chromium, on a phone: as people see them, and as axe does. `SCREENSHOTS=<folder>` keeps pictures. */
+/**
+ * Forgotten passwords and new accounts in Chromium, on a phone: as people see them, and as axe does. `SCREENSHOTS=<folder>` keeps pictures.
+ */
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,7 @@
-/** Issue 14, external sign-in, in Chromium: on a phone and a desktop, with JavaScript and without, checked by axe. `SCREENSHOTS=<folder>` saves pictures. */
+/**
+ * Issue 14, external sign-in, in Chromium: on a phone and a desktop, with JavaScript and without, checked by axe. `SCREENSHOTS=<folder>`
+ * saves pictures.
+ */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -1,4 +1,7 @@
-/** Globex, whose users sign in at Contoso, and at a provider of the instance. The providers are oidc-provider without the library, over HTTP. */
+/**
+ * Globex, whose users sign in at Contoso, and at a provider of the instance. The providers are oidc-provider without the library, over
+ * HTTP.
+ */
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import { CompactSign, decodeJwt, decodeProtectedHeader, importJWK } from 'jose';
 import { type Agent, type Answer, authorizeUrl, createPkce } from '../support/client/agent.js';

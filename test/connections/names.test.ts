@@ -1,4 +1,7 @@
-/** Issue 14: ids of connections and of clients with `trustedLoginHint` share one name space, also when both are written at the same time, on two nodes. */
+/**
+ * Issue 14: ids of connections and of clients with `trustedLoginHint` share one name space, also when both are written at the same time, on
+ * two nodes.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { IdpError } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';

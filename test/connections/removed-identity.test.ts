@@ -1,4 +1,7 @@
-/** T-IDENTITY: the removal of an identity ends the sign-ins that depend on it, with their tokens. Another identity, or the same one again, ends none. */
+/**
+ * T-IDENTITY: the removal of an identity ends the sign-ins that depend on it, with their tokens. Another identity, or the same one again,
+ * ends none.
+ */
 import { expect, test } from '@jest/globals';
 import { Agent, postForm } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';

@@ -1,6 +1,7 @@
 /**
- * Phrases of `expected` in a ConfigError. The message is `path: expected PHRASE, got …`, so a phrase names what is allowed, or gives an example of it. The
- * lists are made twice: by giving each option and each member a bad value, and by reading the sources for phrases that need more than one bad value.
+ * Phrases of `expected` in a ConfigError. The message is `path: expected PHRASE, got …`, so a phrase names what is allowed, or gives an
+ * example of it. The lists are made twice: by giving each option and each member a bad value, and by reading the sources for phrases that
+ * need more than one bad value.
  */
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';

@@ -1,12 +1,14 @@
-/** Every line at warn and error is in the table of docs/operate.md: what happened, what the service does now, and what the operator does. */
+/**
+ * Every line at warn and error is in the table of docs/operate.md: what happened, what the service does now, and what the operator does.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 
 const root = new URL('../../../', import.meta.url);
 
 /**
- * Messages of calls of `logger.warn`, `logger.error` and `logger[level]`, and `messages` of background work: texts with a space, which no other literal of
- * these calls has.
+ * Messages of calls of `logger.warn`, `logger.error` and `logger[level]`, and `messages` of background work: texts with a space, which no
+ * other literal of these calls has.
  */
 const messagesOf = (source: string): readonly string[] =>
   [...source.matchAll(/logger\s*(?:\.(?:warn|error)|\[[^\]]*\])\(|\bmessages: \{/g)]

@@ -1,4 +1,7 @@
-/** MFA-OLDSESSION: a user who has a second factor proves it before a page changes how the account is signed in to. The pages are taken from the routes of the service. */
+/**
+ * MFA-OLDSESSION: a user who has a second factor proves it before a page changes how the account is signed in to. The pages are taken from
+ * the routes of the service.
+ */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import Router from '@koa/router';

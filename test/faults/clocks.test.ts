@@ -228,7 +228,7 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
       );
       expect(refusing.map((line) => Math.round(Number(/aheadSeconds: (-?[\d.]+)/.exec(line)?.[1]))).sort()).toEqual([-90, 90]);
 
-      // The clocks of all nodes are corrected, including the front node: sign-in goes through the node that is right.
+      // The front sends the requests of a sign-in to every node, so all clocks are set right first.
       const agent = new Agent();
       nodes.setClock(0, 0);
       nodes.setClock(2, 0);

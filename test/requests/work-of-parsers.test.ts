@@ -1,7 +1,7 @@
 /**
- * T3-DOS-CUTS, T3-DOS-NFKC: the work of parsers of anonymous input grows no faster than the length of the text. With `PROVE`, their CPU time is compared
- * for n, 2n and 4n characters; `npm test` calls each parser once. `work-of-requests.test.ts` reaches parsers through the routes. This file has the parsers that a
- * signature, a client or an encoding hides there.
+ * T3-DOS-CUTS, T3-DOS-NFKC: the work of parsers of anonymous input grows no faster than the length of the text. With `PROVE`, their CPU
+ * time is compared for n, 2n and 4n characters; `npm test` calls each parser once. `work-of-requests.test.ts` reaches parsers through the
+ * routes. This file has the parsers that a signature, a client or an encoding hides there.
  */
 import { expect, test } from '@jest/globals';
 import { isPresentable } from '../../extensions/ciba/person/binding-message.js';

@@ -1,6 +1,6 @@
 /**
- * XT-CROWD, XT-REVIVE, XT-NONE: claims of one tenant's administrator hide no account of another tenant. No sign-in replaces an account that the tenant of new
- * users disabled. “None of these is mine” counts for one identity.
+ * XT-CROWD, XT-REVIVE, XT-NONE: claims of one tenant's administrator hide no account of another tenant. No sign-in replaces an account that
+ * the tenant of new users disabled. “None of these is mine” counts for one identity.
  */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, titleOf } from '../../support/client/agent.js';

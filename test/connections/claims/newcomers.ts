@@ -132,7 +132,10 @@ function records({ service, admins, tid, upstream }: Provided) {
     await service.idp.directory.credentials.seedPassword(made.user?.id ?? '', 'password');
     return made.user?.id ?? '';
   }
-  /** Records an identity for a user, as the tenant's administrator. @param administrator one with fewer scopes. @default the one with all scopes */
+  /**
+   * Records an identity for a user, as the tenant's administrator.
+   * @param administrator administrator with fewer scopes. @default the administrator with all scopes
+   */
   async function claimed(
     tenant: 'Acme' | 'Globex' | 'Initech',
     subject: string,
