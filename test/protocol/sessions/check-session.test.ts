@@ -38,14 +38,14 @@ const frameUrl = () => `${service.issuer}/connect/checksession`;
 const stateIn = ({ location = '' }: Answer) => new URL(location).searchParams.get('session_state') ?? '';
 const browserStateOf = ({ cookies }: Agent) => cookies.get('idp.browser-state /')?.value ?? '';
 
-/** What the frame would say in this browser, by the specification's own words. */
+/** Returns the answer of the frame in this browser, by the algorithm of the specification. */
 function verdict(agent: Agent, sessionState: string, clientId = 'web', origin = new URL(redirectUri).origin): 'unchanged' | 'changed' {
   const [hash, salt] = sessionState.split('.');
   const text = `${clientId} ${origin} ${browserStateOf(agent)} ${salt}`;
   return createHash('sha256').update(text).digest('base64url') === hash ? 'unchanged' : 'changed';
 }
 
-/** Signs in, and keeps the session_state of that response. */
+/** Signs in, and returns the session_state of the response. */
 async function signedIn(userName = 'alice@acme.test', agent = new Agent()) {
   const answer = await signIn(agent, request(), userName, userName.split('@')[0]);
   return { agent, state: stateIn(answer) };

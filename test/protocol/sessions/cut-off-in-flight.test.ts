@@ -1,4 +1,7 @@
-/** F2, F5, B6: a request that read a user before the user's sign-ins were cut off, and commits afterwards, leaves nothing that lives. Each request × each cut-off. */
+/**
+ * F2, F5, B6: a request that read a user before a cut-off of the user's sign-ins, and commits afterwards, leaves no live session or grant.
+ * Each request × each cut-off.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import type { ArtifactKey, ArtifactWrite } from '../../../lib/store/artifact-store.js';
@@ -46,7 +49,7 @@ const left = async ({ oid }: CutSubject): Promise<readonly ArtifactKey[]> =>
 interface InFlight {
   /** The commit that waits. */
   readonly held: string;
-  /** Does what comes before, and returns the request, which answers with an access token if it got one. */
+  /** Prepares the request and returns it. The request answers with an access token if it got one. */
   begin(agent: Agent, subject: CutSubject): Promise<() => Promise<string | undefined>>;
 }
 

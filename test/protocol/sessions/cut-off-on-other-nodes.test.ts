@@ -1,6 +1,6 @@
 /**
- * F5, E3, 2.13: after a change that cuts off sign-ins was answered on one node, no other node gives access, although it has cached the user and the
- * change feed tells it nothing. Each cut-off × each reader of cached users.
+ * F5, E3, 2.13: after one node has answered a change that cuts off sign-ins, no other node gives access. The other nodes have cached the
+ * user, and the change feed tells them nothing. Each cut-off × each reader of cached users.
  */
 import { expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, signIn, titleOf } from '../../support/client/agent.js';
@@ -25,14 +25,14 @@ async function signedIn(issuer: string, subject: CutSubject): Promise<SignedIn> 
   const answer = await signIn(agent, authorizationOfUser(issuer, subject, { scope: 'openid offline_access' }), subject.userName, 'old');
   const code = { client: 'web', code: responseOf(answer).get('code') ?? '', verifier: pkce.verifier };
   const { json } = await redeem(issuer, code);
-  // The grant of this scope exists from here on.
+  // From here on, the grant of this scope exists.
   await agent.get(authorizationOfUser(issuer, subject, { prompt: 'none', scope: 'openid' }));
   return { subject, agent, accessToken: json.access_token, refreshToken: json.refresh_token };
 }
 
 interface Reader {
   ask(issuer: string, signedIn: SignedIn): Promise<unknown>;
-  /** What a user whose sign-ins ended gets. Without it, the answer depends on whether the user may still sign in. */
+  /** Answer to a user whose sign-ins ended. Undefined means that the answer depends on whether the user may still sign in. */
   readonly ended?: unknown;
 }
 
@@ -61,7 +61,7 @@ const readers: Readonly<Record<string, Reader>> = {
   'scope introspection of the parent': { ask: (issuer, { subject: { owner } }) => scopes(issuer, owner.oid) },
 };
 
-/** Whether the grant can be used again: never read from a cache. */
+/** Requests that use the grant again, and never read it from a cache. */
 const writers: Readonly<Record<string, Reader>> = {
   refresh: { ask: async (issuer, { refreshToken }) => (await refresh(issuer, refreshToken)).json.error, ended: 'invalid_grant' },
 };

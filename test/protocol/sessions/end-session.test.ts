@@ -21,7 +21,7 @@ const signedIn = (parameters: Record<string, unknown> = {}) => obtainTokens(serv
 const endSession = (parameters: Record<string, string> = {}) => `${service.issuer}/connect/endsession?${new URLSearchParams(parameters)}`;
 const back = { post_logout_redirect_uri: postLogoutRedirectUri, state: 'of the client' };
 
-/** What prompt=none says: a code while there is a session, else `login_required`. */
+/** Returns the answer to prompt=none: a code if there is a session, and `login_required` otherwise. */
 async function silentAnswer(agent: Agent, client = 'web'): Promise<string> {
   const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
   const { location = '' } = await agent.get(authorizeUrl(service.issuer, { client_id: client, prompt: 'none', ...challenge }));
@@ -50,7 +50,7 @@ describe('OpenID Connect RP-Initiated Logout §2: by POST', () => {
   test('4.8 the browser goes on by GET, without cookies so far, and what was posted is in no URL', async () => {
     const { agent, tokens } = await signedIn();
     const fields = { id_token_hint: tokens.id_token, ...back };
-    // From a page of another site no cookie comes along.
+    // A form of another site is sent without cookies.
     const posted = await post(new Agent(), fields);
     expect([posted.status, posted.headers.get('cache-control')]).toEqual([303, 'no-store']);
     expect(posted.location).toMatch(/\/connect\/endsession\?reference=[\w-]{43}$/);

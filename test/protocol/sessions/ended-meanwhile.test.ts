@@ -17,7 +17,7 @@ const url = (parameters: Record<string, string> = {}) =>
   authorizeUrl(service.issuer, { code_challenge: challenge, code_challenge_method: 'S256', ...parameters });
 const writesSession = (writes: readonly ArtifactWrite[]) => writes.some(({ op, key }) => op === 'put' && key.startsWith('Session'));
 
-/** The answer to a page whose write of the session waits until an administrator has ended all sessions of the user. */
+/** Returns the answer to a page whose write of the session waits until an administrator has ended all sessions of the user. */
 async function endedDuring(userName: string, submit: () => Promise<Answer>): Promise<Answer> {
   const [account] = await service.idp.directory.accounts.candidates(userName);
   const user = { tid: account?.tenant.id ?? '', userId: account?.person.user.id ?? '' };

@@ -10,7 +10,7 @@ import { Agent, type Answer, authorizeUrl, createPkce, signIn, titleOf } from '.
 import { membersOf } from '../../support/client/authorization-response.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
-/** Removing the sessions of a sign-out begins with a list of them. While it is held, the sessions that have ended are still there. */
+/** The hold on the list of sessions with which their removal begins. While the list is held, the ended sessions are still stored. */
 let held: Promise<void> | undefined;
 const store = memoryArtifacts();
 const artifacts = {
@@ -44,7 +44,7 @@ const alice = async () => {
 const silent = async (agent: Agent): Promise<Record<string, string>> =>
   membersOf(await agent.follow(await agent.get(ask({ prompt: 'none' }))));
 
-/** How the former session ends. */
+/** Ways in which the former session ends. */
 const ways: Readonly<Record<string, (agent: Agent) => Promise<unknown>>> = {
   'signed out everywhere by an administrator': async () => {
     const { users, oid } = await alice();
@@ -63,7 +63,7 @@ const ways: Readonly<Record<string, (agent: Agent) => Promise<unknown>>> = {
 };
 
 const TOO_LONG = /took too long/;
-/** Signs in on the forms that come, two at most after the one that was there. */
+/** Signs in on the forms that follow, four at most. */
 async function onward(agent: Agent, first: Answer): Promise<Record<string, string>> {
   let page = await agent.follow(first);
   for (let forms = 0; forms < 4 && page.location === undefined; forms += 1) {
@@ -78,7 +78,7 @@ const passwordForm = async (agent: Agent, url: string): Promise<Answer> => {
   return page.body.includes('name="password"') ? page : agent.submit(page, { identifier: 'alice@acme.test' });
 };
 
-/** When the session goes: `end` ends the sign-in, `remove` lets its record be removed. The moment returns the last answer. */
+/** Moments at which the session ends: `end` ends the sign-in, and `remove` lets its record be removed. A moment returns the last answer. */
 const moments: Readonly<Record<string, (agent: Agent, end: () => Promise<unknown>, remove: () => Promise<void>) => Promise<Answer>>> = {
   'before the request, removed after its end': async (agent, end, remove) => {
     await end();

@@ -1,4 +1,7 @@
-/** PG-MAILPENDING, T-INV-SETPASSWORD: actions that a sign-in began end when that sign-in is revoked, and not when its person signs out. Each action × each way to revoke. */
+/**
+ * PG-MAILPENDING, T-INV-SETPASSWORD: actions that a sign-in began end when that sign-in is revoked. Each action × each way to revoke. A
+ * sign-out ends a change of address, and no approval.
+ */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { captureMail, invite, tenantNamed } from '../../support/administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, titleOf } from '../../support/client/agent.js';
@@ -27,13 +30,13 @@ beforeAll(async () => {
   for (const name of ['Acme', 'Globex', 'Initech']) tids[name] = await tenantNamed(service.idp, name);
 });
 
-/** An account, and that of whose credentials it is: its parent, or itself. */
+/** An account, and the owner of its credentials: the parent account, or the account itself. */
 interface Subject {
   readonly tid: string;
   readonly oid: string;
   readonly userName: string;
   readonly owner: { readonly tid: string; readonly oid: string };
-  /** A user name that somebody of another tenant has, with the same password. */
+  /** A user name that a user of another tenant also has, with the same password. */
   readonly shared: string;
 }
 
@@ -50,7 +53,7 @@ async function account(tenant: string, userName: string) {
   await service.idp.directory.credentials.seedPassword(oid, 'old');
   return { tid, oid };
 }
-/** A cut-off of the tenant is up to a second ahead, and counts for what begins before it. */
+/** Waits until the cut-off of the tenant is past. A cut-off is up to a second ahead, and ends sign-ins that begin before it. */
 const untilCutoffIsPast = () =>
   until(async () => ((await service.idp.directory.tenants.get(personalTenant))?.notBefore?.getTime() ?? 0) <= Date.now());
 async function own(): Promise<Subject> {
@@ -94,7 +97,7 @@ const ownPage = async (agent: Agent, path: string, subject: Subject): Promise<An
 };
 const accountOf = async (oid: string) => service.idp.directory.accounts.findByOid(oid);
 
-/** Begins something in a browser; what it answers ends it, and tells whether that took effect. */
+/** Begins an action in a browser. The returned function finishes the action, and tells whether the action took effect. */
 type Begin = (agent: Agent, subject: Subject) => Promise<() => Promise<boolean>>;
 
 /** Actions that wait for another page, device or mail, and are bound to the sign-in that began them. */
@@ -177,7 +180,7 @@ const ofSession: Readonly<Record<string, Begin>> = {
 interface Revocation {
   readonly of: () => Promise<Subject>;
   readonly revoke: (subject: Subject) => Promise<unknown>;
-  /** Sessions go on: only what is kept outside of one ends. */
+  /** Whether sessions continue, so that only actions outside of a session end. */
   readonly keepsSessions?: true;
 }
 
@@ -190,7 +193,7 @@ const reset = async ({ owner }: Subject): Promise<void> => {
 };
 const setPassword = ({ owner }: Subject) => service.idp.tenant(owner.tid).credentials.setPassword(owner.oid, 'a new password that is long');
 
-/** T-IDENTITY */
+/** Removes an identity. T-IDENTITY */
 const removeIdentity = async ({ owner }: Subject): Promise<void> => {
   const identity = { idp: 'elsewhere', subject: owner.oid };
   const { users } = service.idp.tenant(owner.tid);

@@ -17,7 +17,7 @@ const holding = (cookies: Iterable<[string, { value: string; path: string }]>): 
   for (const [key, cookie] of cookies) agent.cookies.set(key, cookie);
   return agent;
 };
-/** Signed in, with what a client got. */
+/** Signs in, and returns the browser and the tokens of the client. */
 const signedIn = async (agent = new Agent(), client = 'web'): Promise<{ agent: Agent; tokens: Json }> => {
   const { json } = await redeem(service.issuer, await obtainCode(service.issuer, agent, client));
   return { agent, tokens: json };
@@ -225,7 +225,7 @@ describe('F6: nobody is signed out who did not mean it', () => {
     }
     expect((await agent.get(`${confirm}?${new URLSearchParams({ ...fields, logout: 'yes' })}`)).status).toBeGreaterThanOrEqual(400);
     expect(await isSignedIn(agent)).toBe(true);
-    // Staying signed in is an answer too; it uses up the question.
+    // The answer to stay signed in also uses up the question.
     const { fields: asked } = formOf(await endSession(agent, { client_id: 'web' }));
     expect((await agent.post(confirm, asked)).status).toBe(303);
     expect((await agent.post(confirm, { ...asked, logout: 'yes' })).status).toBe(400);

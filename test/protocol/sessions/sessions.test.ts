@@ -1,4 +1,4 @@
-/** Sessions as a service: ended by an administrator, they end everywhere, as if the user had signed out. */
+/** The service of sessions: a session that an administrator ends is ended everywhere, as if the user had signed out. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -19,7 +19,7 @@ let receiver: LogoutReceiver;
 let shared: DirectoryStore;
 let service: Instances;
 
-/** The client `web` hears of sign-outs there. */
+/** Returns a seed in which the client `web` is notified of sign-outs at the receiver. */
 function seedOf({ url }: LogoutReceiver) {
   const clients = testSeed.clients.map((client) => ({
     ...client,
@@ -50,7 +50,7 @@ const signedIn = (userName: string, parameters: Record<string, unknown> = {}) =>
 const sessions = (node = 0) => service.idps[node]?.sessions as NonNullable<(typeof service.idps)[number]>['sessions'];
 const sidOf = (tokens: Json) => decodeJwt(tokens.id_token).sid;
 const isTold = (tokens: Json): boolean => receiver.tokens.some((token) => decodeJwt(token).sid === sidOf(tokens));
-/** Waits until the client that got these was told of the end of their session. */
+/** Waits until the client of the tokens was notified of the end of their session. */
 const told = async (tokens: Json) => {
   while (!isTold(tokens)) await sleep(5);
 };
@@ -62,7 +62,7 @@ async function isSignedIn(agent: Agent, node = ''): Promise<boolean> {
   return new URL(location).searchParams.has('code');
 }
 
-/** What both nodes say of what a sign-in left behind. */
+/** Returns whether each node still accepts the session and the tokens of a sign-in. */
 async function aliveAt(agent: Agent, tokens: Json): Promise<boolean[]> {
   const alive = [];
   for (const node of [service.at(0), service.at(1)]) {
@@ -220,7 +220,7 @@ describe('F5: take hold on every node within two seconds, and tell the clients',
     await sleep(1000 - (Date.now() % 1000));
     await idp.directory.tenants.disable(tid);
     await idp.directory.tenants.enable(tid);
-    // At this node, because the other may take two seconds to hear of the tenant's `notBefore`.
+    // Signs in at this node, because the other node may take two seconds to read the tenant's `notBefore`.
     const { agent, tokens } = await service.onlyAt(0, () => signedIn('carol@acme.test'));
     await idp.tenant(tid).users.signOutEverywhere(userId);
     await deadSoon(agent, tokens);
@@ -278,7 +278,7 @@ describe('F8: what the directory made void is told, whatever happens meanwhile',
     const { tokens } = await obtainTokens(nodes.issuer, { userName: 'bob@globex.test', password: 'bob' });
     const [bob] = (await nodes.idps[0]?.directory.accounts.candidates('bob@globex.test')) ?? [];
     await nodes.close();
-    // What the node left: the notice, and the change.
+    // The node left the notice and the change.
     const store = directory.collection<Delivery>('deliveries');
     const now = new Date();
     const data = { oid: bob?.person.user.id };

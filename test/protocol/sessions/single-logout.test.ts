@@ -252,7 +252,7 @@ describeInBrowser('4.8 front-channel logout in Chromium', () => {
   });
   afterAll(() => browser?.close());
 
-  /** A browser with the cookies of an agent. */
+  /** Returns a page of a browser with the cookies of an agent. */
   async function pageOf(agent: Agent, options: { javaScriptEnabled?: boolean } = {}) {
     const context = await browser.newContext(options);
     const cookies = [...agent.cookies].map(([key, { value, path }]) => ({
@@ -281,7 +281,7 @@ describeInBrowser('4.8 front-channel logout in Chromium', () => {
       const page = await pageOf(agent, { javaScriptEnabled });
       const onward: string[] = [];
       page.on('request', (request) => void (/[?&]next=/.test(request.url()) && onward.push(request.url())));
-      // A header would send a browser with scripts on once more, later.
+      // A `Refresh` header would later send a browser with scripts on once more.
       page.on('response', (response) => void ('refresh' in response.headers() && onward.push(`later: ${response.url()}`)));
       await page.goto(endSession({ id_token_hint: tokens.id_token, post_logout_redirect_uri: `${party}/signed-out` }));
       await page.waitForURL(`${party}/signed-out`);

@@ -1,4 +1,4 @@
-/** The withdrawal of a consent: the grants and tokens of that client end on every node, the client is told, and all else goes on. */
+/** Withdrawals of consents: the grants and tokens of the client end on every node, the client is notified, and all else continues. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
@@ -57,7 +57,7 @@ const sidOf = (tokens: Json) => decodeJwt(tokens.id_token).sid;
 const toldOf = (tokens: Json): number => receiver.tokens.filter((token) => decodeJwt(token).sid === sidOf(tokens)).length;
 const told = (tokens: Json) => until(() => toldOf(tokens) > 0);
 
-/** Whether the tokens are alive, as each node says. */
+/** Returns whether each node accepts the tokens. */
 async function aliveAt(tokens: Json, client = CLIENT): Promise<boolean[]> {
   const alive = [];
   for (const node of [service.at(0), service.at(1)]) {

@@ -1,4 +1,4 @@
-/** F2, F5, B6: a request that read a consent before it was withdrawn, and commits afterwards, leaves nothing that lives. */
+/** F2, F5, B6: a request that read a consent before it was withdrawn, and commits afterwards, leaves no live grant. */
 import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import type { ArtifactKey, ArtifactWrite } from '../../../lib/store/artifact-store.js';
@@ -53,7 +53,7 @@ interface InFlight {
   readonly client: string;
   /** The commit that waits. */
   readonly held: string;
-  /** Does what comes before, and returns the request, which answers with an access token if it got one. */
+  /** Prepares the request and returns it. The request answers with an access token if it got one. */
   begin(agent: Agent, subject: CutSubject): Promise<() => Promise<string | undefined>>;
 }
 

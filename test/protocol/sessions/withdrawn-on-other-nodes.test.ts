@@ -32,7 +32,7 @@ async function consented(issuer: string, subject: CutSubject, client: string): P
 
 type Reader = (issuer: string, consented: Consented) => Promise<unknown>;
 
-/** Requests for which the access counts, in the order in which they are asked: the uses of a code and of a refresh token come last. */
+/** Requests that need the access, in the order in which they are sent. The uses of a code and of a refresh token come last. */
 const readers: Readonly<Record<string, Reader>> = {
   'introspection of an access token': async (issuer, { accessToken, client }) =>
     (await introspect(issuer, accessToken, client)).json.active,
