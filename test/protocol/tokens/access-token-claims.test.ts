@@ -31,7 +31,7 @@ const seed = {
   ),
 };
 
-/** By the handlers of the service, and by those of oidc-provider. */
+/** Tests with the handlers of the service, and with the handlers of oidc-provider. */
 describe.each([
   ['answered here', {}],
   ['answered by oidc-provider', { onProvider: () => {} }],

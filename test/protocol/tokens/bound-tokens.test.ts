@@ -22,7 +22,7 @@ const seed = { ...adminSeed, clients: [recordOf(admin)] };
 const certificate = { 'x-client-cert': encodeURIComponent(testTls.cert) };
 
 const service = useIdp({ fapi: '2.0', seed });
-/** Below a path of its origin. */
+/** A service below a path of its origin. */
 const strict = useIdp({
   path: '/login',
   fapi: '2.0',
@@ -55,7 +55,7 @@ async function proofOf(htm: string, htu: string, { claims = {}, header = {}, key
     .sign(keys.privateKey);
 }
 
-/** Asks for a token as a client of the profile does: with the nonce of the service once it has one. */
+/** Asks for a token as a client of the profile does: with a nonce as soon as the service has given one. */
 async function tokenFrom(issuer: string, client: AssertingClient, headers: Readonly<Record<string, string>> = {}, isBound = true) {
   const url = `${issuer}/connect/token`;
   const ask = async (nonce?: string | null) => {

@@ -26,7 +26,9 @@ const copies: readonly (readonly [name: string, copy: (token: string) => string]
   ['a blank before it', (token) => ` ${token}`],
 ];
 
-/** The doors of the endpoints: a form with a secret, the same form by a client of another door, and the service with options of oidc-provider. */
+/**
+ * Tests with the handlers of the service, and with the handlers of oidc-provider. A form with a foreign origin takes the provider's door.
+ */
 describe.each([
   ['', {}],
   [', with oidc-provider’s own handlers', { configure: (configuration: object) => configuration }],
@@ -94,7 +96,7 @@ describe('an Authorization header', () => {
       { authorization: `Basic ${credentials}` },
     );
     const answer = await raw('/connect/userinfo', `${scheme}${(json as { access_token: string }).access_token}`);
-    // The token is read: it is one of a client itself, which has no userinfo.
+    // The token is read, but a token of a client itself has no userinfo.
     expect(answer).toMatch(/^HTTP\/1\.1 (?:401|403) [\s\S]*(?:invalid_token|insufficient_scope)/);
   });
 });

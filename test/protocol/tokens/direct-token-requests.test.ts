@@ -1,4 +1,6 @@
-/** Plain token requests are answered without oidc-provider: as it answers the same requests with something unusual about them. */
+/**
+ * Plain token requests, which the service answers itself: the answers are those of oidc-provider to the same requests in an unusual form.
+ */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { authorizeUrl, basic, createPkce, type Json, obtainTokens } from '../../support/client/agent.js';
@@ -36,7 +38,7 @@ beforeAll(async () => {
 const answerTo = (path: string, init: RequestInit) => answerOf(service.issuer + path, init);
 
 describe('4.4 a plain client credentials request is answered like any other', () => {
-  /** Two tokens are never the same; all else is. */
+  /** Masks the access token, because two tokens are never the same. */
   const withoutToken = (answer: unknown) => JSON.parse(JSON.stringify(answer).replace(/"access_token":"[\w-]{44}"/, '"access_token":"…"'));
 
   test.each<[string, Record<string, string>, string]>([
@@ -99,7 +101,7 @@ describe('4.4 a plain code or refresh request is answered like any other', () =>
     return response.json();
   };
 
-  /** What the tokens say: the ID token as it is read, the access token as it is introspected. */
+  /** Returns the content of the tokens: the claims of the ID token, and the introspection of the access token. */
   async function read({ access_token, id_token, refresh_token, ...rest }: Json, { client, secret }: Party): Promise<Json> {
     const asked = await fetch(`${service.issuer}/connect/introspect`, {
       method: 'POST',
@@ -144,7 +146,7 @@ describe('4.4 a plain code or refresh request is answered like any other', () =>
     const [next, otherNext] = [await refresh(plainType, direct.refresh_token), await refresh(unusualType, other.refresh_token)];
     expect(await read(next, party)).toEqual(await read(otherNext, party));
     expect(next.refresh_token).not.toBe(direct.refresh_token);
-    // A retry within the grace, and the token after it.
+    // A retry within the grace gets the same token, and that token still works.
     expect((await refresh(plainType, direct.refresh_token)).refresh_token).toBe(next.refresh_token);
     expect(await refresh(plainType, next.refresh_token)).toMatchObject({ refresh_token: expect.any(String) });
   });

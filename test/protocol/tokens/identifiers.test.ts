@@ -1,4 +1,4 @@
-/** What the ids we hand out give away, and what they open. */
+/** Ids that the service hands out: an id gives no access by itself, and the ids of pairwise clients share nothing with other ids. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, obtainTokens, signIn } from '../../support/client/agent.js';
 import { useIdp } from '../../support/service/use-idp.js';

@@ -115,7 +115,7 @@ describe('4.2 response types', () => {
       await clients.update('all', { requirePkce });
       for (const type of types) {
         const members = await responseTo(type, { code_challenge: undefined, code_challenge_method: undefined });
-        // The requests have a nonce, which will do where the client does not insist.
+        // The requests have a nonce, which is enough if the client does not require PKCE.
         expect([type, members.error]).toEqual([type, requirePkce && type.includes('code') ? 'invalid_request' : undefined]);
       }
     }

@@ -1,4 +1,4 @@
-/** House §5: `offline: false` of a sign-in is a promise: no refresh token, by whatever way, whatever a host configured. */
+/** House §5: a sign-in with `offline: false` gets no refresh token, in any way and with any configuration of the host. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Extension } from 'tenant-idp/extension';
 import { Agent, authorizeUrl, createPkce, postForm } from '../../support/client/agent.js';
@@ -46,7 +46,7 @@ describe.each([
   });
 
   const pkce = createPkce();
-  /** Tokens of a sign-in by the method; of the one that there is already, with `prompt: 'none'`. */
+  /** Returns the tokens of a new sign-in by the method, or of the existing sign-in with `prompt: 'none'`. */
   const tokensOf = async (agent: Agent, scope: string, more: Record<string, string> = { acr_values: 'idp:eid', prompt: 'login' }) => {
     const asked = { code_challenge: pkce.challenge, code_challenge_method: 'S256', scope, ...more };
     const { code = '' } = membersOf(await agent.follow(await agent.get(authorizeUrl(service.issuer, asked))));

@@ -166,7 +166,7 @@ describe('4.2 a client that is not configured for PKCE is served with and withou
   });
 
   test.each(cases)('pushed, each time, with %s', async (_, parameters) => {
-    // The second and later ones may be answered without oidc-provider.
+    // The second push and later pushes may be answered without oidc-provider.
     for (let push = 0; push < 3; push += 1) {
       const { json } = await endpoints.par({ ...request, ...parameters });
       const query = new URLSearchParams({ client_id: 'web', request_uri: json.request_uri });
@@ -286,7 +286,7 @@ describe('FAPI: PKCE is required whatever the record says', () => {
   };
   const wanting = { error: 'invalid_request', error_description: expect.stringMatching(/code_challenge.*PKCE.*fapi/) };
 
-  // Profile 2.0 refuses this client: clients/fapi-2 has its rules.
+  // Profile 2.0 refuses this client. `clients/fapi-2` covers the rules of profile 2.0.
   test.each<['1.0 Final', boolean]>([['1.0 Final', false]])('FAPI %s: pushed, and in the URL: %s', async (profile, isRequiredInUrl) => {
     const own = await startIdp({
       features: { fapi: { enabled: true, profile } },

@@ -1,4 +1,4 @@
-/** RFC 9449, for clients that want it: a token that is bound to a key is of no use without it, whoever answers. */
+/** RFC 9449, for clients that use it: a token that is bound to a key is of no use without the key, through both doors. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
@@ -41,7 +41,7 @@ async function codeUrl(client: string, issuer = service.issuer): Promise<URL> {
   return new URL(location);
 }
 
-/** Tokens that are bound to a new key. */
+/** Returns tokens that are bound to a new key. */
 async function boundTokens(client: string, issuer = service.issuer) {
   const party = await discover(issuer, { client });
   const proof = openid.getDPoPHandle(party, await openid.randomDPoPKeyPair('ES256', { extractable: true }));

@@ -43,7 +43,7 @@ const get = async (query: Query, caller: string) => {
   const response = await fetch(url, { headers: credentialsOf(caller) });
   return { status: response.status, json: (await response.json()) as Json };
 };
-/** What an API resource learns of a token. */
+/** Returns the members of a token that an API resource gets, and the client's userinfo. */
 async function introspected(client: keyof typeof redirects, caller = 'orders', userName = 'alice@acme.test', password = 'alice') {
   const agent = new Agent();
   await obtainTokens(service.issuer, { agent, userName, password });

@@ -1,4 +1,4 @@
-/** Service specification 4.4: refresh tokens. Design §10: how long tokens live. */
+/** Service specification 4.4: refresh tokens. Design §10: lifetimes of tokens. */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
@@ -9,7 +9,7 @@ import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
 
-/** An hour of the session is more than the lifetime of an access token, so that the one can be seen to end the other. */
+/** Seconds of a session: an hour more than the lifetime of an access token, so that a test sees the session end a token. */
 const sessionAbsolute = 7200;
 let endpoints: Endpoints;
 const service = useIdp({ lifetimes: { sessionAbsolute } });

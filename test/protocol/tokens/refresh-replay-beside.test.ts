@@ -1,4 +1,4 @@
-/** M2: a refresh token that was used before ends its family, whatever else the request says and whoever answers requests. */
+/** M2: a replayed refresh token ends its family, whatever other parameters the request has, and by every way of answering. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { IdentityProviderOptions } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -20,7 +20,7 @@ const resource = {
   },
 } as unknown as IdentityProviderOptions['features'];
 
-/** Who answers. */
+/** Ways in which the requests are answered. */
 const ways: [string, string, Partial<IdentityProviderOptions>][] = [
   ['directly', plain, {}],
   ['by oidc-provider', unusual, {}],

@@ -1,4 +1,4 @@
-/** B3: what a refresh token that comes back does, and what it does not. */
+/** B3: replayed refresh tokens, and the effects that a replay has and does not have. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { IdpEvent } from 'tenant-idp';
@@ -21,7 +21,7 @@ type Replayed = IdpEvent<'RefreshTokenReplayed'>;
 const offline = { scope: 'openid offline_access' };
 const invalidGrant = { status: 400, json: { error: 'invalid_grant' } };
 const untilHeard = (heard: readonly unknown[], count = 1) => until(() => heard.length >= count);
-/** Ids of the replays that were recorded, dispatched or not, in no order: they are before the answer is. */
+/** Returns the sorted ids of the recorded replays, dispatched or not. A replay is recorded before its answer. */
 const recorded = async (directory: DirectoryStore): Promise<string[]> =>
   (await recordedEvents(directory, 'RefreshTokenReplayed')).map(({ id }) => id).toSorted();
 

@@ -1,4 +1,4 @@
-/** B4: a refresh token that comes again within the grace: a retry, up to a point. */
+/** B4: uses of a refresh token again within the grace, which are retries up to a limit. */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { recordedEvents } from '../../support/administration/recorded-events.js';

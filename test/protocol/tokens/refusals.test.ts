@@ -1,4 +1,4 @@
-/** A refusal ends where it is known: both doors answer it alike and log it alike, and one run of one handler finds it. */
+/** Refusals: both doors answer and log a refusal in the same way, and one run of one handler finds the refusal. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { defineErrors, type Extension } from 'tenant-idp/extension';
@@ -45,7 +45,7 @@ const gateClient = {
   allowedScopes: ['openid'],
 };
 
-/** Kinds of the artifacts that were read, and of the counters that were counted. */
+/** Kinds of the artifacts that were read, and of the counters that were increased. */
 const asked = { reads: [] as string[], hits: [] as string[] };
 const kindOf = (key: string): string => key.slice(0, key.indexOf('{'));
 const memory = memoryArtifacts();
@@ -69,7 +69,7 @@ const service = useIdp({
   seed: withClients(cibaClient('desk'), gateClient),
 });
 const alice = 'alice@acme.test';
-/** Longer than what was asked for before counts, or is kept. */
+/** Seconds between two tests: longer than earlier requests count, and longer than their records are stored. */
 const APART_SECONDS = 100_000;
 let tests = 0;
 const later = (seconds: number): void => passTime(tests * APART_SECONDS + seconds);
@@ -118,7 +118,7 @@ const ask = ({ fields, client = 'web', path = '/connect/token', headers }: Refus
     body: new URLSearchParams(fields).toString(),
   });
 
-/** The answer, and the lines of the log that it left, without the ids of requests. */
+/** Returns the answer and the log lines of a request, without the ids of requests. */
 async function outcomeOf(request: Refused, type: string): Promise<{ answer: unknown; lines: unknown }> {
   service.lines.length = 0;
   const answer = await ask(request, type);
@@ -299,7 +299,7 @@ test('of two refreshes at the same time, one by each door, both get the same suc
 });
 
 describe('one run of one handler', () => {
-  /** What a request asked the artifact store for that is refused directly. */
+  /** Returns the reads and counts of a request that is refused directly. */
   const refused = async (request: Refused): Promise<typeof asked> => {
     asked.reads = [];
     asked.hits = [];

@@ -14,7 +14,7 @@ import { epochSeconds } from '../../support/time/epoch-seconds.js';
 
 let asserting: AssertingClient;
 const alice = new Agent();
-/** Everything that ever reached the artifact store. */
+/** All writes that reached the artifact store. */
 const stored: string[] = [];
 
 const service = useIdp(async () => {
@@ -194,7 +194,7 @@ describe('B8: secrets are kept as digests and refused alike', () => {
     for (const credential of [...credentials, 'web-secret', 'service-secret', 'alice@acme.test']) expect(dump).not.toContain(credential);
     const { secrets } = (await service.idp.directory.clients.get('web')) as Json;
     expect(JSON.stringify(secrets)).not.toContain('web-secret');
-    // What is stored is no credential by itself.
+    // A stored id is not a credential by itself.
     const ids = new Set(dump.match(/[A-Za-z0-9_-]{20,}/g));
     expect(ids.size).toBeGreaterThan(10);
     for (const id of [...ids].slice(0, 400)) expect((await introspect(service.issuer, id)).text).toBe('{"active":false}');

@@ -1,4 +1,4 @@
-/** Security table M9: secrets of clients and API resources are not guessed without limit, and nobody is locked out by who tries. */
+/** Security table M9: guesses of the secrets of clients and API resources are limited, and an attacker locks nobody out. */
 import { describe, expect, jest, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { basic, postForm } from '../../support/client/agent.js';
@@ -34,7 +34,7 @@ const newAddress = () => {
 };
 
 type Headers = Record<string, string>;
-/** A request with credentials, which succeeds if they are right. */
+/** Requests with credentials, which succeed if the secret is right. */
 const endpoints = [
   ['token', 'service', { grant_type: 'client_credentials' }],
   ['introspect', 'orders', { token: 'x' }],
@@ -91,7 +91,7 @@ describe.each(Object.entries(mechanisms))('M9: by %s', (_, credentials) => {
       const before = hits;
       expect(await send(`${id}-secret`)).toEqual(right);
       expect(right.status).not.toBe(401);
-      // What is right is counted nowhere: it costs no look into the store.
+      // A right secret is not counted, so it costs no call to the store.
       expect(hits).toBe(before);
       expect((await send('wrong', newAddress())).status).toBe(401);
       expect((await send('wrong', address, id === 'web' ? 'service' : 'web')).status).toBe(401);
