@@ -1,4 +1,4 @@
-/** What binds a sign-in to a browser: a sibling subdomain can set every cookie of it but one. */
+/** The secret that binds a sign-in to a browser. A sibling subdomain can set every cookie of the browser except this one. */
 import { describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, postForm, signIn } from '../support/client/agent.js';
 import { authorizationOf, obtainCode, responseOf } from '../support/client/steps.js';
@@ -28,7 +28,7 @@ const cookieOf = (agent: Agent, name: string): string | undefined =>
 const submitBoth = async (agent: Agent, page: Answer): Promise<Answer> =>
   agent.submit(await agent.submit(page, { identifier: 'alice@acme.test' }), { password: 'alice' });
 
-/** A sibling subdomain sets whatever it has itself in the victim's browser, under the same paths; only `__Host-` keeps a cookie from it. */
+/** Copies cookies to the victim's browser under the same paths, as a sibling subdomain can. Only `__Host-` protects a cookie. */
 function toss(from: Agent, to: Agent): void {
   for (const [key, cookie] of from.cookies) if (!/^idp\.(browser|session|browser-state)[ .]/.test(key)) to.cookies.set(key, cookie);
 }
@@ -76,7 +76,7 @@ describe('M1: the secret of a browser', () => {
   ])('M1: one that %s counts as none', async (_, cookie) => {
     const answer = await new Agent({ cookie }).get(url());
     expect(secretsSetBy(answer)).toHaveLength(1);
-    // It is in no page's favour either.
+    // The cookie opens no page either.
     const owner = new Agent();
     owner.cookies.set('idp.browser /', { value: 'A'.repeat(43), path: '/' });
     const page = await begin(owner);
@@ -130,7 +130,7 @@ describe('M1: cookies that a sibling subdomain sets', () => {
       toss(attacker, victim);
       const posted = await victim.submit(password, { password: 'alice' });
       expect([posted.status, posted.location]).toEqual([400, undefined]);
-      // The way on from there is a sign-in of its own.
+      // From there, the browser restarts a sign-in of its own.
       const again = /href="([^"]*\/restart)"/.exec(posted.body)?.[1] as string;
       const page = await victim.follow(await victim.get(again));
       expect(responseOf(await victim.follow(await submitBoth(victim, page))).get('code')).not.toBeNull();
@@ -147,7 +147,7 @@ describe('M1: cookies that a sibling subdomain sets', () => {
       expect(resumed.body).toContain('name="identifier"');
       expect(responseOf(await victim.get(url({ prompt: 'none' }))).get('error')).toBe('login_required');
     }
-    // It waited for the attacker, untouched.
+    // The sign-in still waits for the attacker, unchanged.
     expect(responseOf(await attacker.get(signedIn.location as string)).get('code')).not.toBeNull();
   });
 
@@ -193,7 +193,7 @@ describe('M1: cookies that a sibling subdomain sets', () => {
     expect(responseOf(await attacker.follow(await submitBoth(attacker, own))).get('code')).not.toBeNull();
   });
 
-  /** A browser that began a sign-in of its own before. */
+  /** Returns a browser that began a sign-in of its own before. */
   async function withSecret(): Promise<Agent> {
     const agent = new Agent();
     await begin(agent);

@@ -134,7 +134,7 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
     const csrf = (await page.getAttribute('[name=csrf]', 'value')) as string;
     const attack = (to: string, fields: Record<string, string>) =>
       `${origin}/?${new URLSearchParams({ attack: JSON.stringify({ action: to, fields }) })}`;
-    // Lax cookies do not come along: to the service it is a stranger's form, even with the right token.
+    // The browser sends no Lax cookies, so the service sees a stranger's form, even with the right token.
     const answered = page.waitForResponse((response) => response.url().includes('/password'));
     await page.goto(attack(action.replace(/identifier$/, 'password'), { csrf, identifier: 'alice@acme.test', password: 'alice' }));
     expect([400, 403]).toContain((await answered).status());
@@ -151,7 +151,7 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
 
   test('F9: the check-session page is shown in a frame of another site, and no other page is', async () => {
     const { page } = watched;
-    /** The page that a frame of that address shows. */
+    /** Returns the address that a frame of the target shows. */
     const framed = async (target: string): Promise<string> => {
       if (page.url() !== `${origin}/`) await page.goto(origin);
       const shown = page.waitForEvent('framenavigated', (frame) => frame !== page.mainFrame());

@@ -82,7 +82,7 @@ interface Someone {
   readonly userName: string;
   readonly password: string;
   readonly oid: string;
-  /** Recovery codes, of who has a factor. */
+  /** Recovery codes of a user who has a factor. */
   codes: string[];
 }
 
@@ -100,10 +100,10 @@ async function made(tenant = 'Personal', group?: string): Promise<Someone> {
 const userOf = async ({ oid }: Pick<Someone, 'oid'>) => (await service.idp.directory.accounts.findByOid(oid))?.person.user;
 
 const CHALLENGE = 'Confirm that it is you';
-/** Proves the factor, where the page asks for it. */
+/** Proves the factor, if the page asks for it. */
 const confirmed = async (agent: Agent, page: Answer, who: Someone): Promise<Answer> =>
   titleOf(page) === CHALLENGE ? submit(agent, page, { recovery: who.codes.shift() ?? '' }) : page;
-/** The name and the password, on the page that the agent is at. */
+/** Enters the name and the password on the page that the agent is at. */
 async function byPassword(agent: Agent, page: Answer, { userName, password }: Someone): Promise<Answer> {
   const asked = page.body.includes('name="password"') ? page : await submit(agent, page, { identifier: userName });
   return submit(agent, asked, { password });
@@ -115,7 +115,7 @@ const visit = async (agent: Agent, address: string): Promise<Answer> => agent.fo
 interface Opened {
   /** The heading of the page that the person is led to. */
   readonly title: string;
-  /** Before the person signs in completely. */
+  /** Prepares the user before the complete sign-in. */
   prepare(who: Someone): Promise<void>;
   /** Leaves the sign-in of the browser incomplete. */
   begin(agent: Agent, who: Someone): Promise<void>;
@@ -132,7 +132,7 @@ const requirements: Readonly<Record<string, Opened>> = {
       who.codes = [...(await enrol(new Agent(), url({ acr_values: 'mfa' }), who.userName, who.password)).codes];
     },
     async begin(agent, who) {
-      // Another sign-in than the one that proved the factor: they are told apart by the second.
+      // This sign-in differs from the one that proved the factor, because sign-ins are told apart by the second.
       passTime(2);
       expect(titleOf(await byPassword(agent, await visit(agent, url({ prompt: 'login' })), who))).toBe(CHALLENGE);
     },
@@ -148,20 +148,20 @@ const requirements: Readonly<Record<string, Opened>> = {
 
 interface Begun {
   readonly agent: Agent;
-  /** Where pages are looked at. */
+  /** Paths of the pages that are requested. */
   readonly pages: readonly string[];
   /** Forms that a complete sign-in got, filled in. The last one changes something. */
   readonly forms: readonly (readonly [page: Answer, fields: Record<string, string>])[];
-  /** A page that is shown all the same, because something can be denied there: it tells nothing, and leads to what is open. */
+  /** A page that is still shown, because something can be denied there. The page tells nothing, and leads to the open requirement. */
   readonly denying?: string;
-  /** What the forms would change. */
+  /** Returns the state that the forms would change. */
   changed(): Promise<unknown>;
 }
 interface Subject {
   readonly routes: readonly string[];
-  /** Whether the user may act as others. */
+  /** Whether the user may impersonate others. */
   readonly isOperator?: boolean;
-  /** Its forms change nothing by themselves. */
+  /** Whether the forms change nothing by themselves. */
   readonly isUnchanging?: boolean;
   begin(who: Someone): Promise<Begun>;
 }
@@ -398,7 +398,7 @@ const subjects: Readonly<Record<string, Subject>> = {
   },
 };
 
-/** Signs in at the connection with an identity that nobody has, and then to the account that is to be connected. */
+/** Signs in at the connection with an unknown identity, and then to the account that is to be connected. */
 async function connecting(agent: Agent, who: Someone, by = prove) {
   upstream.person = { sub: `stranger-${randomUUID()}`, email: `${randomUUID()}@social.test` };
   const stranger = await visit(agent, await atUpstream(upstream, await press(agent, await visit(agent, url()), 'social')));
@@ -495,7 +495,7 @@ describe('a browser in which a user with a factor proved the password alone', ()
     await requirements['a factor of the user']?.prepare(who);
     return who;
   };
-  /** At the page that asks for the factor. */
+  /** Returns a browser at the page that asks for the factor. */
   async function half(who: Someone, agent = new Agent()): Promise<Agent> {
     expect(titleOf(await byPassword(agent, await visit(agent, url()), who))).toBe(CHALLENGE);
     return agent;

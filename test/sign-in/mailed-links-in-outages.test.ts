@@ -1,4 +1,4 @@
-/** A store that fails while a person registers, forgets a password or sets a new one: nothing is half done, the next try works, and the mails arrive. */
+/** A store that fails while a user registers or resets a password: nothing is half done, a retry works, and the mails arrive. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AttemptLimitName } from '../../lib/contract/attempt-limits.js';
 import type { Row } from '../../lib/store/directory-store.js';
@@ -25,12 +25,12 @@ beforeAll(async () => {
   await service.idp.directory.tenants.update(acme, { signIn: { selfRegistration: true } });
 });
 let passed = 0;
-/** The clock stands still between two calls. */
+/** Moves the clock, which stands still between two calls. */
 function later(seconds: number): void {
   passed += seconds;
   passTime(passed);
 }
-// The clock goes back after the last test alone, because what one test leaves behind would be due in the future of the next.
+// The clock returns only after the last test. Otherwise records of one test would be due in the future of the next test.
 afterAll(backToPresent);
 
 interface PersonRow extends Row {
@@ -44,19 +44,19 @@ const signsIn = async (name: string, password: string): Promise<boolean> =>
 const mailsTo = (address: string, kind: string) => captured.mails.filter((mail) => mail.to === address && mail.kind === kind);
 
 type Send = (headers?: Readonly<Record<string, string>>) => Promise<Answer>;
-/** What one person does at a door. */
+/** The visit of one user to a door. */
 interface Visit {
-  /** Posts the form; each time the same. */
+  /** Posts the same form each time. */
   readonly send: Send;
   readonly isDone: (answer: Answer) => boolean;
-  /** What holds after the outage, before the person tries again. */
+  /** Checks the state after the outage, before the user retries. */
   readonly holds?: (answer: Answer) => Promise<void>;
-  /** The person tries again. Undefined: with the same form. */
+  /** Retries. Undefined means: with the same form. */
   readonly again?: () => Promise<void>;
   readonly address: string;
-  /** Of the mail that the person gets. */
+  /** Kind of the mail that the user gets. */
   readonly kind: string;
-  /** What holds once the mails arrived. */
+  /** Checks the state after the mails arrived. */
   readonly end: () => Promise<void>;
 }
 const posting = (agent: Agent, page: Answer, typed: Record<string, string> = {}): Send => {
@@ -76,7 +76,7 @@ async function withPassword(): Promise<string> {
   await service.idp.directory.credentials.seedPassword(made.user?.id ?? '', 'old');
   return email;
 }
-/** Sets the password by the last link that was mailed. */
+/** Sets the password by the last reset link that was mailed. */
 async function reset(address: string): Promise<void> {
   const agent = new Agent();
   const page = await agent.get(linkIn(mailsTo(address, 'password-reset').at(-1) ?? { text: '' }));
@@ -97,7 +97,7 @@ const doors: Readonly<Record<string, () => Promise<Visit>>> = {
       address,
       kind: 'registration',
       async end() {
-        // A link that an attempt without an answer led to is a link too.
+        // A link of an attempt without an answer is valid too.
         for (const link of new Set(mailsTo(address, 'registration').map(linkIn))) {
           await agent.follow(await agent.submit(await agent.get(link), {}));
           expect(await personsWith(address)).toHaveLength(1);
@@ -129,7 +129,7 @@ const doors: Readonly<Record<string, () => Promise<Visit>>> = {
       async holds(answer) {
         const spent = await isSpent();
         if (answer.status === 303) expect(spent).toBe(true);
-        // A password whose link is spent may be set a moment later.
+        // If the link is spent, the password may be set a moment later.
         if (!spent) expect([await signsIn(address, 'old'), await signsIn(address, NEW_PASSWORD)]).toEqual([true, false]);
       },
       async again() {
@@ -146,7 +146,7 @@ const doors: Readonly<Record<string, () => Promise<Visit>>> = {
   },
 };
 
-/** Nothing waits to be sent, or to be told to who sends it. */
+/** Returns whether no delivery is waiting, and no row has events to dispatch. */
 async function isQuiet(): Promise<boolean> {
   const waiting = await rows.collection('deliveries').find({ byState: ['waiting'] });
   return waiting.length === 0 && (await rows.collection('persons').find({ byOutbox: ['yes'] })).length === 0;
@@ -182,14 +182,14 @@ test.each(Object.keys(doors))('a store that fails once leaves nothing half done,
       expect(visit.isDone(answer) || answer.status === 503).toBe(true);
       await visit.holds?.(answer);
       if (visit.isDone(answer)) return;
-      // An attempt that could not give back the turn of its form has it for 20 seconds.
+      // An attempt that could not give back the turn of its form keeps the turn for 20 seconds.
       later(21);
       if (visit.again) await visit.again();
       else expect(visit.isDone(await visit.send())).toBe(true);
     });
   }
 
-  // No call fails, and the calls after the answer are seen too.
+  // In this visit no call fails, and the plan also records the calls after the answer.
   const first = await door();
   const { plan, headers } = planned({ call: 1000, way: 'from' });
   const answer = await first.send(headers);
@@ -212,7 +212,7 @@ test.each(Object.keys(doors))('a store that fails once leaves nothing half done,
   expect([calls.length, inRequest, wrong]).toEqual([calls.length, inRequest, []]);
 });
 
-/** The same form each time, of an expired link that is asked for again. */
+/** Returns a visit that posts the form of an expired link for a new link. */
 async function expiredLink(): Promise<Visit> {
   const [address, agent] = [await withPassword(), new Agent()];
   await forget(service.issuer, address);
@@ -234,7 +234,7 @@ const countedDoors = {
   'expired reset link': expiredLink,
 };
 
-/** Each limit of the service's table: a door above, or where else it is tested or why an outage costs no attempt. */
+/** Limits of the service's table: a door above, another test, or the reason why an outage costs no attempt. */
 const coverage: Readonly<Record<AttemptLimitName, keyof typeof countedDoors | `test: ${string}` | `reason: ${string}`>> = {
   signInsWithName: 'registration',
   signInsFromAddress: 'registration',
@@ -271,7 +271,8 @@ test.each(Object.keys(countedDoors))('attempts that an outage fails after they w
   const clean = await door();
   const { plan: all, headers } = planned();
   expect(clean.isDone(await clean.send(headers))).toBe(true);
-  // By its name, because caches may have what the first request read. The mail, which may begin before the answer, counts too.
+  // The call is found by its name, because caches may have the rows that the first request read. The mail, which may begin before the
+  // answer, counts too.
   const counted = all.calls.indexOf('artifacts.hit');
   const call = String(all.calls.slice(counted).find((made) => /\.(commit|insert|put|update)$/.test(made)));
   const nth = all.calls.slice(0, all.calls.indexOf(call, counted) + 1).filter((made) => made === call).length;

@@ -1,6 +1,7 @@
 /**
- * G5, issue 14: a random walk over the steps of sign-ins, in three browsers with many tabs: what is asked for, posted, posted late, posted to another step,
- * gone back to, replayed, toggled by an administrator. No token comes without its factors, tenant and consent. `PROVE=yes` walks 10,000 steps.
+ * G5, issue 14: a random walk over the steps of sign-ins, in three browsers with many tabs. Pages are requested, posted, posted late,
+ * posted to another step, gone back to and replayed, and an administrator toggles policies. No token comes without its factors, tenant and
+ * consent. `PROVE=yes` walks 10,000 steps.
  */
 import { afterEach, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
@@ -88,7 +89,7 @@ test(`G5: ${STEPS} random steps give no token without its factors, tenant and co
     }
   };
 
-  /** Takes what a browser got: a page for a tab, or an answer for an application. */
+  /** Handles the answer that a browser got: a page for a tab, or a response for a client. */
   const arrive = async (browser: number, answer: Answer): Promise<void> => {
     if (answer.location === undefined) {
       if (answer.status < 500) tabs.push({ page: answer, browser });
@@ -100,7 +101,7 @@ test(`G5: ${STEPS} random steps give no token without its factors, tenant and co
     const request = asked.get(members.state ?? '');
     if (members.code === undefined) return say(`error ${members.error}`);
     if (!request) return fail([`an answer to no request: ${answer.location}`]);
-    // Whose browser it is counts, whichever began the request.
+    // The browser that gets the code counts, even if another browser began the request.
     const issued = { code: members.code, request: { ...request, browser } };
     if (chance(0.15)) kept.push(issued);
     else await redeem(issued);
@@ -111,7 +112,7 @@ test(`G5: ${STEPS} random steps give no token without its factors, tenant and co
     await arrive(browser, await agent.follow(await agent.post(url, fields)));
   };
 
-  /** Does what a person would, or something near it, on a page. */
+  /** Acts on a page as a user would, or nearly so. */
   async function act({ page, browser }: Tab): Promise<void> {
     if (!page.body.includes('<form')) return say('formless');
     const { action, fields } = formOf(page);
@@ -144,7 +145,7 @@ test(`G5: ${STEPS} random steps give no token without its factors, tenant and co
       const [secret = ''] = copied(page);
       say('enrol');
       await post(browser, action, { ...fields, code: codeOf(secret) });
-      // Whose it became, the records say.
+      // The records tell which user got the factor.
       const found = await rows.collection<{ id: string; version: number; userId?: string; kind?: string }>('factors.enrolled').find({});
       for (const { userId = '', kind } of found) {
         if (kind !== 'totp' || secrets.has(userId)) continue;
@@ -212,7 +213,7 @@ test(`G5: ${STEPS} random steps give no token without its factors, tenant and co
         await arrive(browser, answer);
       },
     ],
-    // The page that came last, mostly; else one from an older tab.
+    // Acts mostly on the newest page, and otherwise on a page of an older tab.
     [45, async () => (tabs.length === 0 ? undefined : act(chance(0.85) ? (tabs.at(-1) as Tab) : pick(tabs)))],
     [
       8,
@@ -245,7 +246,7 @@ test(`G5: ${STEPS} random steps give no token without its factors, tenant and co
       2,
       async () => {
         if (tabs.length === 0) return;
-        // A page of one browser in another one.
+        // Posts a page of one browser from another browser.
         const browser = Math.floor(random() * browsers.length);
         say('stolen');
         await act({ page: pick(tabs).page, browser });
@@ -288,7 +289,7 @@ test(`G5: ${STEPS} random steps give no token without its factors, tenant and co
   const all = steps.reduce((sum, [share]) => sum + share, 0);
 
   for (let step = 0; step < STEPS; step += 1) {
-    // Each code of an app is another one.
+    // The clock moves on, so that an app mostly shows another code.
     elapsed += pick([1, 30, 30, 30, 90]);
     passTime(elapsed);
     let left = random() * all;
@@ -300,6 +301,6 @@ test(`G5: ${STEPS} random steps give no token without its factors, tenant and co
       }
     }
   }
-  // A walk that got nowhere shows nothing.
+  // A walk without tokens and refusals shows nothing.
   expect(seen).toMatchObject({ 'token pwd': expect.any(Number), 'token pwd+mfa': expect.any(Number), refused: expect.any(Number) });
 });

@@ -33,7 +33,7 @@ const posting = (agent: Agent, page: Answer, typed: Record<string, string>): Ask
   return async (headers) => ofPage(await agent.post(action, { ...fields, ...typed }, headers));
 };
 let touched = 0;
-/** A caller that authenticates, with its secret `<id>-secret`. Its record has just been written, so that no cache has it. */
+/** Returns a caller that authenticates with its secret `<id>-secret`. Its record has just been written, so that no cache has it. */
 const caller =
   (id: string, path: string, fields: Record<string, string>): (() => Promise<Ask>) =>
   async () => {
@@ -47,7 +47,7 @@ const caller =
 
 let app: { readonly secret: string } | undefined;
 let steps = 0;
-/** A page that asks for the code of the app, and a code that was not used. */
+/** Returns a page that asks for the code of the app, with a code that was not used. */
 async function factor(): Promise<Ask> {
   const agent = new Agent();
   const asked = authorizeUrl(service.issuer, { ...pkce, acr_values: 'mfa' });
@@ -60,7 +60,7 @@ async function factor(): Promise<Ask> {
 }
 
 const clientFields = { client_id: 'web', response_type: 'code', redirect_uri: 'http://127.0.0.1:9/callback', scope: 'openid', ...pkce };
-/** Each place where a secret is checked: what a caller sends there, with the right secret. */
+/** Places where a secret is checked, with a request that has the right secret. */
 const doors: Readonly<Record<string, () => Promise<Ask>>> = {
   'password of a sign-in': async () => {
     const agent = new Agent();
@@ -75,7 +75,7 @@ const doors: Readonly<Record<string, () => Promise<Ask>>> = {
   'client that asks by CIBA': caller('desk', '/connect/ciba', { scope: 'openid', login_hint: 'nobody@acme.test' }),
 };
 
-/** A client that authenticated is told that nobody has the name. */
+/** Returns whether the secret was accepted. Only a client that authenticated gets `unknown_user_id`. */
 const isRight = ({ status, location, text }: Reply): boolean =>
   /"unknown_user_id"/.test(text) || status === 200 || status === 201 || (status === 303 && !location?.includes('error='));
 const isAway = ({ status, location = '' }: Reply): boolean => status === 503 || location.includes('error=temporarily_unavailable');
@@ -87,7 +87,10 @@ const told = ({ status, location, text }: Reply): unknown[] => [
 ];
 
 const ways: readonly Way[] = ['before', 'after', 'from', 'hangs'];
-/** A call that hangs takes a second, so few do here. Most fail such that what was counted cannot be given back in the request. */
+/**
+ * Returns the ways in which a call fails. Few calls hang, because a hang takes a second. About half of the failures last, so that the
+ * request cannot give back its attempt.
+ */
 const waysAt = (index: number): readonly Way[] => {
   if (process.env.PROVE) return ways;
   return [index % 12 === 3 ? 'hangs' : (ways[Math.min(index % 4, 2)] as Way)];
@@ -108,7 +111,7 @@ test.each(Object.keys(doors))('a store that fails never calls a right secret wro
     const calls = await attempt();
     expect([name, wrong]).toEqual([name, []]);
     for (const [index] of calls.entries()) for (const way of waysAt(index)) await attempt({ call: index + 1, way });
-    // More attempts fail after they were counted than are allowed in the time, and none of them counts.
+    // More attempts than the limit fail after they were counted, and none of them counts.
     const counted = calls.indexOf('artifacts.hit');
     const next = calls.findIndex((call, index) => index > counted && call !== 'artifacts.hit');
     if (counted >= 0 && next >= 0) for (let failed = 0; failed < 12; failed += 1) await attempt({ call: next + 1, way: 'from' });

@@ -8,7 +8,7 @@ import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 
 let jobs = 0;
-/** Password hashes begun so far. */
+/** Returns the number of password hashes begun so far. */
 const hashes = () => jobs;
 const counter = createHook({
   init(_id, type) {
@@ -40,7 +40,7 @@ afterAll(() => void counter.disable());
 const url = (parameters: Record<string, string | undefined> = {}) =>
   authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
 let addresses = 0;
-/** A browser at an address of its own. */
+/** Returns a browser at an address of its own. */
 const browser = () => {
   addresses += 1;
   return new Agent({ 'x-forwarded-for': `192.0.2.${addresses}` });
@@ -48,7 +48,7 @@ const browser = () => {
 const begin = async (agent: Agent, parameters: Record<string, string> = {}) => agent.follow(await agent.get(url(parameters)));
 const passwordPage = async (agent: Agent, identifier: string) => agent.submit(await begin(agent), { identifier });
 const isSignedIn = async (agent: Agent): Promise<boolean> => responseOf(await agent.get(url({ prompt: 'none' }))).get('code') !== null;
-/** A page without what differs from one sign-in to the next. */
+/** Returns a page without the parts that differ from one sign-in to the next. */
 const masked = ({ status, body, headers }: Answer, identifier: string) => ({
   status,
   headers: [...headers].filter(([name]) => !['date', 'set-cookie'].includes(name)),
@@ -96,7 +96,7 @@ describe('G1: a form counts only where our page was, and GET changes nothing', (
       expectNothingInternal(answer.body, ['alice@acme.test', csrf]);
     }
     expect(await isSignedIn(agent)).toBe(false);
-    // The sign-in itself is as it was.
+    // The sign-in itself is unchanged.
     const proven = await agent.post(
       `${page.url}/password`,
       { ...fields, csrf },
@@ -195,7 +195,7 @@ describe('G3: guessing is slow, however many try at once', () => {
     const refused = answers.find(({ status }) => status === 429) as Answer;
     expect(refused.headers.get('content-type')).toMatch(/^text\/html/);
     expect(formOf(refused).fields).toHaveProperty('csrf');
-    // Not even the right one is looked at now.
+    // Now even the right password is not evaluated.
     expect((await agent.submit(page, { password: 'right' })).status).toBe(429);
     expect(responseOf(await signIn(browser(), url(), 'guess0@acme.test', 'right')).get('code')).not.toBeNull();
     expect(responseOf(await signIn(agent, url(), 'bob@globex.test', 'bob')).get('code')).not.toBeNull();

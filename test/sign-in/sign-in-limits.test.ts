@@ -1,4 +1,4 @@
-/** Security table M4, M5, M6, M11, M16: guessing is slow, tells nothing, and keeps nobody from an account whose browser knows it. */
+/** Security table M4, M5, M6, M11, M16: guessing is slow, reveals nothing, and locks no user out of an account that their browser knows. */
 import { createHook } from 'node:async_hooks';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
@@ -9,17 +9,17 @@ import { useIdp } from '../support/service/use-idp.js';
 
 const PROVING = process.env.PROVE !== undefined;
 
-/** Each attempt costs a hash or three: fewer than by default will do. */
+/** Limits: lower than by default in the suite, because each attempt costs one hash or three. */
 const [perName, perAddress, perOwner] = PROVING ? [10, 100, 100] : [3, 12, 4];
 
-/** Password hashes begun so far. */
+/** Number of password hashes begun so far. */
 let hashes = 0;
 const counter = createHook({
   init(_id, type) {
     if (type === 'SCRYPTREQUEST') hashes += 1;
   },
 }).enable();
-/** Counters that were added to so far. */
+/** Number of times that a counter was increased so far. */
 let hits = 0;
 
 const person = (userName: string, devPassword: string) => ({ givenName: 'G', familyName: 'N', user: { userName, devPassword } });
@@ -69,7 +69,7 @@ const newAddress = () => {
 };
 const url = (parameters: Record<string, string | undefined> = {}) =>
   authorizeUrl(idp.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
-/** One tenant is left, so that each attempt costs one hash. */
+/** Parameters that leave one tenant, so that each attempt costs one hash. */
 const narrowed = { acr_values: `tenant:${tenants.closed}` };
 
 interface Form {
@@ -77,7 +77,7 @@ interface Form {
   readonly action: string;
   readonly fields: Record<string, string>;
 }
-/** The password page of a browser, ready to be sent. */
+/** Returns the password page of a browser, ready to be sent. */
 async function passwordForm(agent: Agent, parameters: Record<string, string | undefined> = {}): Promise<Form> {
   const first = await agent.follow(await agent.get(url(parameters)));
   return { agent, ...formOf(await agent.submit(first, { identifier: 'x' })) };
@@ -88,7 +88,7 @@ const counted = (): string => {
   sent += 1;
   return String(sent);
 };
-/** Each one differs from those before, because a form that is sent twice is evaluated once. */
+/** Sends the form. Each submission differs from earlier ones, because a form that is sent twice is evaluated once. */
 const send = ({ agent, action, fields }: Form, identifier: string, password: string, headers: Record<string, string> = {}, more = {}) =>
   agent.post(action, { ...fields, identifier, password, sent: counted(), ...more }, headers);
 const isIn = ({ status }: Answer) => status === 303;
@@ -97,7 +97,7 @@ const statuses = (answers: readonly Answer[]) => {
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 };
-/** Signs in and leaves: the browser knows the account. */
+/** Returns a browser that knows the account, because the user has signed in there. */
 async function knownBrowser(
   userName: string,
   parameters: Record<string, string | undefined> = narrowed,
@@ -109,7 +109,7 @@ async function knownBrowser(
   expect(responseOf(await agent.follow(answer)).get('code')).not.toBeNull();
   return agent;
 }
-/** A page without what differs from one sign-in to the next. */
+/** Returns a page without the parts that differ from one sign-in to the next. */
 const masked = ({ status, body, headers }: Answer, identifier: string) => ({
   status,
   headers: [...headers].filter(([name]) => !['date', 'set-cookie', 'content-length'].includes(name)),
@@ -132,7 +132,7 @@ describe('M4: what anybody sees is the same for every name', () => {
       const wrong = masked(await send(form, name, 'wrong'), name);
       const cost = { hashes: hashes - before.hashes, hits: hits - before.hits };
       const answers: Answer[] = [];
-      // A name that is taken elsewhere in the meantime costs nothing more: the count is of what was typed.
+      // Attempts count by the typed name, so a name that exists in another tenant costs nothing more.
       for (let round = 0; round < perName - 1; round += 1) answers.push(await send(form, name, ''.padEnd(128, 'x')));
       const past = await send(form, name, 'wrong');
       seen.push({ wrong, cost, statuses: statuses(answers), past: masked(past, name) });
@@ -171,7 +171,7 @@ describe('M4: what anybody sees is the same for every name', () => {
     const right = await send(form, name, 'right');
     expect(masked(right, name)).toEqual(masked(first, name));
     expect({ hashes: hashes - at.hashes, hits: hits - at.hits }).toEqual(cost);
-    // Somebody else is not affected.
+    // Another user is not affected.
     expect(isIn(await send(await passwordForm(browserAt(), narrowed), 'owner@closed.test', 'right'))).toBe(true);
   });
 });
@@ -212,7 +212,7 @@ describe('M5: a success gives back what it counted itself, and nothing else', ()
     const address = newAddress();
     const form = () => passwordForm(browserAt(address));
     const guesses: number[] = [];
-    // Another account of the same name signs in between the guesses: its own browser is not the attacker's.
+    // Another account of the same name signs in between the guesses, in a browser that is not the attacker's.
     for (let round = 0; round < perName + 6; round += 1) {
       guesses.push((await send(await form(), 'second@closed.test', `guess ${round}`)).status);
       if (round % 3 === 2) await send(await form(), 'second@closed.test', 'namesake');
@@ -233,7 +233,7 @@ describe('a browser that signed in to an account', () => {
     for (let round = 0; round < perName; round += 1) expect((await send(form, name, 'wrong')).status).toBe(400);
     expect((await send(form, name, 'right')).status).toBe(429);
   };
-  /** The browser, at the address of the strangers. */
+  /** Returns the browser, at the address of the strangers. */
   const at = (agent: Agent, address: string) => Object.assign(agent, { headers: { ...agent.headers, 'x-forwarded-for': address } });
 
   test('M11: signs in when strangers at its address have used up the attempts; other browsers do not', async () => {
@@ -283,7 +283,7 @@ describe('a browser that signed in to an account', () => {
     ['with its own sign-ins between them', true],
   ])('M5: of the wrong guesses of a namesake’s browser, %s, those within the limit are evaluated for the others', async (_, isMixed) => {
     const address = newAddress();
-    // The counts of an account are of all addresses: others may have used this one up.
+    // Attempts at an account count over all addresses, so other tests may have used up the attempts at another account.
     const name = `mixed-${isMixed}@closed.test`;
     for (const [tid, password] of [
       [tenants.closed, 'right'],
@@ -299,7 +299,7 @@ describe('a browser that signed in to an account', () => {
       const form = await passwordForm(agent, { prompt: 'login' });
       const before = hashes;
       expect(isIn(await send(form, name, `guess ${round}`))).toBe(false);
-      // With the accounts of strangers, each attempt takes three hashes; with the browser's own alone, one.
+      // An attempt takes three hashes with the accounts of strangers, and one hash with the browser's own account alone.
       if (hashes - before > 1) evaluated += 1;
       if (isMixed) expect(isIn(await send(form, name, 'namesake'))).toBe(true);
     }
@@ -336,7 +336,7 @@ describe('M11: namesakes', () => {
     const agent = browserAt();
     const form = await passwordForm(agent);
     expect(form.fields).not.toHaveProperty('organisation');
-    // One of the five is not tried: whichever it is, the organisation tells it.
+    // One of the five accounts is not tried. The organisation selects each of them.
     const page = await send(form, name, 'nobody’s');
     expect(formOf(page).fields).toHaveProperty('organisation', '');
     for (const [organisation, password] of [
@@ -376,6 +376,6 @@ test('registering counts as well: by name and address, and by address', async ()
   const many: Answer[] = [];
   for (let round = 0; round < perAddress; round += 1) many.push(await attempt(`new${round}@open.test`));
   expect(statuses(many)).toEqual({ 400: perAddress - perName, 429: perName });
-  // The same count as that of sign-ins.
+  // Registrations and sign-ins share one count.
   expect((await send(await passwordForm(browserAt(address), narrowed), 'victim@closed.test', 'right')).status).toBe(429);
 });

@@ -1,6 +1,6 @@
 /**
- * G2: what answers take, for names that are there and names that are not. Times are reported and never asserted: `npm run prove` prints how far two
- * samples of a thousand are apart, and how likely that is where nothing tells them apart.
+ * G2: the time that answers take, for names that exist and for names that do not. Times are reported and never asserted. `npm run prove`
+ * prints the distance of two samples of a thousand, and its likelihood if nothing tells the samples apart.
  */
 import { generateKeyPairSync, hash, randomBytes, randomUUID, sign } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 const credentialId = randomBytes(16).toString('base64url');
 let carol: string;
-/** Carol's passkey, as it is kept; nobody has the private key any more. */
+/** Stores a passkey for Carol. Nobody has its private key any more. */
 async function givePasskey(): Promise<void> {
   const { person } = (await service.idp.directory.accounts.candidates('carol@acme.test'))[0] as Account;
   carol = person.user.id;
@@ -52,7 +52,7 @@ async function givePasskey(): Promise<void> {
   });
 }
 
-/** What a browser answers, signed by nobody. */
+/** Returns the answer of a browser to the challenge of the page. Its signature is not of the passkey. */
 function passkeyAnswer(page: Answer, isKnown: boolean): string {
   const [, challenge = ''] = /&quot;challenge&quot;:&quot;([^&]+)&quot;/.exec(page.body) ?? [];
   const client = { type: 'webauthn.get', challenge, origin: service.issuer, crossOrigin: false };
@@ -74,7 +74,7 @@ function passkeyAnswer(page: Answer, isKnown: boolean): string {
 const signer = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 
 let addresses = 0;
-/** A browser at an address of its own, so that nobody is throttled. */
+/** Returns a browser at an address of its own, so that nobody is throttled. */
 const browser = (): Agent => {
   addresses += 1;
   return new Agent({ 'x-forwarded-for': `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}` });
@@ -84,23 +84,26 @@ const begin = async (agent: Agent, parameters: Record<string, string> = {}): Pro
     await agent.get(authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters })),
   );
 
-/** As long as the other, and asked for as often: what is counted by name is counted alike. */
+/** Returns a name. Both names are of the same length and are used equally often, so the counts by name are the same. */
 const nameOf = (isKnown: boolean): string => `${isKnown ? 'carol' : 'nemo1'}@acme.test`;
 
-/** How far two samples are apart, and how likely two of one kind are as far. @see Kolmogorov–Smirnov, two samples */
+/**
+ * Returns the distance of two samples, and the likelihood of this distance for two samples of one kind.
+ * @see Kolmogorov–Smirnov, two samples
+ */
 function compare(one: readonly number[], other: readonly number[]): { readonly distance: number; readonly likelihood: number } {
   const below = (sample: readonly number[], value: number) => sample.filter((each) => each <= value).length / sample.length;
   const distance = Math.max(...[...one, ...other].map((value) => Math.abs(below(one, value) - below(other, value))));
   const root = Math.sqrt((one.length * other.length) / (one.length + other.length));
   const lambda = (root + 0.12 + 0.11 / root) * distance;
-  // Below that the series is 1 to all digits that count.
+  // Below this value, the series is 1 to all digits that count.
   if (lambda < 0.2) return { distance, likelihood: 1 };
   let likelihood = 0;
   for (let term = 1; term <= 100; term += 1) likelihood += 2 * (-1) ** (term - 1) * Math.exp(-2 * term ** 2 * lambda ** 2);
   return { distance, likelihood: Math.min(1, Math.max(0, likelihood)) };
 }
 
-/** Posts of two kinds in turns. @param prepare everything up to the post that is timed */
+/** Measures posts of two kinds in turns. @param prepare does everything up to the post that is timed */
 async function measure(prepare: (isKnown: boolean) => Promise<() => Promise<Answer>>): Promise<void> {
   const taken: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] };
   const statuses = new Set<number>();
