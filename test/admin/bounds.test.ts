@@ -57,7 +57,7 @@ const person = (more: object) => {
   return { givenName: 'A', familyName: 'B', email: `bound-${made}@acme.test`, user: { userName: `bound-${made}@acme.test`, ...more } };
 };
 
-/** Every operation that takes a bounded list. Each sends a body with the given number of entries. */
+/** Operations with a bounded list. Each sends a body with the given number of entries. */
 const lists: readonly (readonly [name: string, most: number, send: (client: AdminClient, count: number) => ReturnType<AdminClient>])[] = [
   ...(['PUT', 'POST', 'DELETE'] as const).flatMap((method) =>
     [['names', names] as const, ['ids', ids] as const].map(

@@ -91,7 +91,7 @@ describe('service specification 4.12: persons and users', () => {
         expect([status, json.errors[0].pointer.endsWith(`/${member}`)]).toEqual([422, true]);
       }
     const { document } = await documented(service.issuer);
-    // These two schemas have kinds of factors and means, and the time of a password change. None of these can be set.
+    // `Factor` and `PersonExport` answer kinds of factors and means, and the time of a password change. None of these can be set.
     const { Factor: _, PersonExport: __, ...schemas } = document.components.schemas;
     const members = JSON.stringify(schemas, (name, value) => (name === 'description' ? undefined : value));
     expect(members).not.toMatch(/password|totp|credential/i);

@@ -1,6 +1,6 @@
 /**
- * T3-EMAIL-TENANT: the claim `email_verified` follows from a proof, or from an administrator of all tenants. Tests each operation that takes
- * `emailVerified`, for each kind of caller, and compares the list with the operations of the service, so that no new one is forgotten.
+ * T3-EMAIL-TENANT: the claim `email_verified` follows from a proof, or from an administrator of all tenants. Tests each operation that
+ * takes `emailVerified`, for each kind of caller. The list is compared with the operations of the service, so that no new one is forgotten.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import {

@@ -1,4 +1,4 @@
-/** Engine of background work, promise by promise. The steps of a user of the engine between its own writes have tests beside that user. */
+/** Engine of background work, promise by promise. The tests of each user of the engine cover the steps between the user's own writes. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createLeases } from '../../adapters/memory/leases.js';
 import { type Round, type Rounds, type RoundsOptions, rounds } from '../../lib/background/rounds.js';
@@ -121,7 +121,7 @@ describe('the lease', () => {
     const closedAt = performance.now();
     await first.close();
     await until(() => other.rounds() > 0);
-    // This is well before the end of the lease, which has ten seconds.
+    // The lease would last for ten seconds.
     expect(performance.now() - closedAt).toBeLessThan(5_000);
   });
 

@@ -1,6 +1,6 @@
 /**
- * Erasure over every store: after a person or a tenant is removed, a dump of both stores contains no text of them, whatever they did
- * before. Until then, the export has all their data, and no secret.
+ * Erasure over every store, with data of every kind: a dump of both stores contains no text of a removed person or tenant. Before the
+ * removal, the export has all their data, and no secret.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
@@ -75,7 +75,7 @@ const textsOf = (mark: string): readonly string[] => [
   `subject-of-zq-${mark}`,
   `diary-of-zq-${mark}`,
 ];
-/** Returns a message of a client to the person. It is removed with its request, which is too short-lived for an export. */
+/** Returns a message of a client to the person. The message is removed with its request, which is too short-lived for an export. */
 const messageOf = (mark: string) => `Pay to zq-${mark}`;
 
 const ping = { backchannel_token_delivery_mode: 'ping', backchannel_client_notification_endpoint: 'https://till.example/pings' };

@@ -425,7 +425,7 @@ function suite(storeOf: () => Promise<DirectoryStore>, areClocksTried = false): 
     await remove();
     clock.mockRestore();
     expect((await entries().find({})).map(({ id }) => id)).toEqual([newest, recent, future]);
-    // An entry of a clock that was wrong is an entry. The ids of later entries are above it.
+    // An entry of a clock that was ahead is an entry. The ids of later entries are above it.
     await there.name();
     await here.books.update('a', (row) => ({ ...row, name: 'second' }));
     await until(async () => (await there.name()) === 'second');

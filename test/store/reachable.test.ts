@@ -81,7 +81,7 @@ test('an answer ends the doubt, however late: the next call has its full time ag
   expect(await timed(reachable.read([{ key }]))).toHaveProperty('error');
   answers.pop()?.();
   await pause(10);
-  // This read takes longer than an unavailable store may take.
+  // The read lasts longer than an unavailable store may take.
   const reading = timed(reachable.read([{ key }]));
   await pause(400);
   answers.pop()?.();

@@ -1,4 +1,7 @@
-/** M18: the slow sweep finds unreadable rows that nobody read, on each store, on one node at a time, and continues where another node stopped. */
+/**
+ * M18: the slow sweep finds unreadable rows that nobody read, on each store, on one node at a time, and continues where another node
+ * stopped.
+ */
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';

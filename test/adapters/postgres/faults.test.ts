@@ -105,7 +105,7 @@ withServer('POSTGRES_URL', () => {
       const last = await use(code, 'last');
       expect(last).not.toBe('refused');
       const bought = [...before, last].filter((outcome) => outcome === 'bought').length;
-      // Nobody knows the outcome of a refused use. If it bought a token, no other use did.
+      // The outcome of a refused use is unknown. If the refused use bought a token, no other use did.
       expect(bought).toBeLessThanOrEqual(1);
       if (!before.includes('refused')) expect(bought).toBe(1);
       const tokens = await store.read(['first', 'second', 'last'].map((name) => ({ key: tokenOf(code, name) })));

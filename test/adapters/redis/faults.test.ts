@@ -63,7 +63,7 @@ const recovery = (call: () => Promise<unknown>) =>
     (outcome) => outcome === 'answered',
   );
 
-// The tests start their own servers: where there is a server, there is the program.
+// These tests start their own servers. If the run has a server, the program is installed.
 withServer('REDIS_URL', () => {
   describe('a Redis that is away', () => {
     const key = hashedKey('Case', 'a');

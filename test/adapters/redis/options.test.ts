@@ -73,7 +73,7 @@ describe('clients whose options would break a promise are refused', () => {
   });
 });
 
-// The tests start their own servers: where there is a server, there is the program.
+// These tests start their own servers. If the run has a server, the program is installed.
 withServer('REDIS_URL', () => {
   describe('threat J6: servers that would drop records are refused', () => {
     const started: (RedisServer | RedisProxy)[] = [];

@@ -18,7 +18,7 @@ const DOWN_AFTER = process.env.PROVE ? 500 : 5000;
 const key = hashedKey('Case', 'a');
 const put = () => ({ op: 'put', key, value: 'kept', expiresAt: Date.now() + LONG, account: 'account-1' }) as const;
 
-// The tests start their own servers: where there is a server, there is the program.
+// These tests start their own servers. If the run has a server, the program is installed.
 withServer('REDIS_URL', () => {
   describe('Redis behind Sentinel', () => {
     let primary: RedisServer;

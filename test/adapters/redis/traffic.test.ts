@@ -15,7 +15,7 @@ import { RedisServer } from '../../support/stores/redis-server.js';
 
 const scope = 'openid profile offline_access';
 
-// The tests start their own servers: where there is a server, there is the program.
+// These tests start their own servers. If the run has a server, the program is installed.
 withServer('REDIS_URL', () => {
   describe('on Redis', () => {
     let server: RedisServer;

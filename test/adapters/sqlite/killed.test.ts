@@ -72,7 +72,7 @@ withSqlite((files) => {
     expect(codes.filter((name) => kept.get(hashedKey('Code', name))?.value !== name)).toEqual([]);
     const tokens = await artifacts.read(codes.map((name) => ({ key: hashedKey('Token', name) })));
     expect(spent.filter((name) => !tokens.has(hashedKey('Token', name)))).toEqual([]);
-    // A code is spent if and only if its token exists, whether or not the service said it.
+    // A code is spent if and only if its token exists, whether or not the service reported it.
     for (const name of codes) {
       const isSpent = kept.get(hashedKey('Code', name))?.consumedAt !== undefined;
       expect({ name, isSpent }).toEqual({ name, isSpent: tokens.has(hashedKey('Token', name)) });

@@ -13,7 +13,7 @@ const [ROUNDS, RECORDS] = process.env.PROVE ? [60, 6000] : [8, 1000];
 /** Records that are committed together. */
 const TOGETHER = 200;
 
-/** Counts the records of a file in a process of its own, because a connection of this process would release the locks of the store. */
+/** Counts the records of a file in another process, because a connection of this process would release the locks of the store. */
 async function countOf(file: string): Promise<number> {
   const script = `const { DatabaseSync } = require('node:sqlite');
     console.log(new DatabaseSync(process.argv[1]).prepare('select count(*) as n from idp_artifacts').get().n)`;
@@ -46,7 +46,8 @@ withSqlite(({ file }) =>
       sizes.push(statSync(path).size + statSync(`${path}-wal`).size);
     }
     await store.close();
-    // The last size is of the file alone, after the log was copied into it. Records that stayed would make it as many times the size as there are rounds.
+    // The last size is of the file alone, after the log was copied into it. If records stayed, the size would be as many times the first
+    // size as there are rounds.
     expect(statSync(path).size).toBeLessThan(2 * Math.max(...sizes.slice(0, 2)));
     expect(Math.max(...sizes.slice(-2))).toBeLessThan(3 * Math.max(...sizes.slice(0, 2)));
   }),

@@ -1,4 +1,6 @@
-/** M18, H3: records that cannot be read are repaired and removed on MongoDB, also if the node is killed between two writes of the removal. */
+/**
+ * M18, H3: records that cannot be read are repaired and removed on MongoDB, also if the node is killed between two writes of the removal.
+ */
 import { expect } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';

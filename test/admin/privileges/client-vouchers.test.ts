@@ -1,6 +1,6 @@
 /**
- * Y5: secrets and metadata of a client that an administrator of clients wrote before the client got a privilege. The client does not carry
- * the privilege until somebody who holds the privilege confirms the client.
+ * Y5: secrets and metadata of a client that an administrator of clients wrote before the client got a privilege. The client does not get
+ * tokens with the privilege until an administrator who holds the privilege confirms the client.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { isAdminScope } from 'tenant-idp/extension';

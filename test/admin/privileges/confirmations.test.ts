@@ -1,6 +1,6 @@
 /**
- * A confirmation covers the means that were listed to the same administrator. Later means, means of a refused request, and means that
- * nobody has listed are not covered.
+ * A confirmation covers the means that were listed to the same administrator. Later means, means of a refused request, and means that no
+ * administrator has listed are not covered.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Person } from 'tenant-idp';
@@ -40,7 +40,7 @@ async function member(): Promise<Target> {
 }
 
 const identity = (subject: string) => ({ idp: 'up', subject: `${subject} ${count}` });
-/** Functions that write one more means, which somebody else can use. */
+/** Functions that write one more means, which a stranger can use. */
 const writes = {
   'an identity': async ({ path }: Target, name: string) => {
     const before = ok(await low(path)).json.externalIdentities as object[];
@@ -203,7 +203,7 @@ describe('a look at the list of means', () => {
   });
 });
 
-/** Functions that give a link to somebody who did not have it when the means were listed. */
+/** Functions that give a link to a person who did not have it when the means were listed. */
 const handedOver = {
   'an invitation link that was fetched': async ({ userId }: Target) => {
     const { id } = ok(await low.post(`/tenants/${org}/invitations`, { userId, send: true })).json;

@@ -1,7 +1,7 @@
 /**
  * Credentials that a user set in a sign-in or by a link of an administrator, and account links. Each credential that a page can set is
  * tried over HTTP with each state of the grant. After a grant, the credential counts only if the means behind it covers the privilege, or
- * somebody who holds the privilege confirms it.
+ * an administrator who holds the privilege confirms the credential.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -66,7 +66,7 @@ interface Put {
   set(writer: Writer, target: Member): Promise<{ use(): Promise<{ readonly title: string; readonly isIn: boolean }> }>;
 }
 
-/** Credentials. `set` sets one, and returns a function that signs in with this credential alone. */
+/** Credentials. `set` sets one, and `use` signs in with this credential alone. */
 const credentials = {
   'a passkey, added in a sign-in by an identity': {
     kind: 'factor',

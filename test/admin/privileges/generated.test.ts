@@ -1,7 +1,7 @@
 /**
- * Permissions count only in their own tenant. Tests every write of the admin API by which somebody could be signed in as a user. Each is
- * tried for each place of the privilege and each kind of caller. The list of writes is compared with the operations of the service, so that
- * no new one is forgotten.
+ * Permissions count only in their own tenant. Tests every write of the admin API by which a stranger could be signed in as a user. Each
+ * write is tried for each place of the privilege and each kind of caller. The list of writes is compared with the operations of the
+ * service, so that no new one is forgotten.
  */
 import { describe, expect, test } from '@jest/globals';
 import { recordForms } from 'tenant-idp/extension';
@@ -508,7 +508,7 @@ describe.each(callerNames)('R-RETURNS: privileges that a %s takes away are compa
       { method: 'DELETE', path: user, body: { ids: [group] } },
       { method: 'DELETE', path: user, body: { names: [`Taken-${userId}`] } },
     ],
-    // R2-RENAME: a job that puts users into groups by name would take the group away later.
+    // R2-RENAME: a job that puts users into groups by name would remove users from the group later.
     'PATCH /tenants/{tid}/groups/{id}': ({ own, userId, permissionIds }) => [
       { method: 'PATCH', path: own, body: { permissionIds: ['orders.view'] } },
       { method: 'PATCH', path: own, body: { name: `Renamed-${userId}` } },

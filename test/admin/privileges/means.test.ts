@@ -1,6 +1,6 @@
 /**
  * Means that were put in place before a privilege was granted. Each means is tried over HTTP with each writer and each grant. Afterwards, a
- * means opens the account only if its writer held the privilege, or somebody who holds it confirmed the means.
+ * means opens the account only if its writer held the privilege, or an administrator who holds the privilege confirmed the means.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Person } from 'tenant-idp';
@@ -108,7 +108,7 @@ const forgotten = (target: Member, email: string) => async (): Promise<{ readonl
   return { title: titleOf(done), isIn: signedIn.location?.includes('code=') === true };
 };
 
-/** Means. `write` puts one in place, and returns a function that uses it. */
+/** Means. `write` puts one in place, and `use` uses it. */
 const means = {
   'the link of an invitation, fetched': {
     kind: 'invitation',

@@ -1,6 +1,6 @@
 /**
- * Tenants in which a target is near a privilege, and two callers for each: a client of these tenants, and a person of the tenant. Both hold all scopes
- * of the admin API there, and no permission anywhere else.
+ * Tenants in which a target is near a privilege, and two callers for each: a client of these tenants, and a person of the tenant. Both hold
+ * all scopes of the admin API there, and no permission anywhere else.
  */
 import { beforeAll } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';

@@ -1,4 +1,7 @@
-/** The effects of retried POSTs over MongoDB: one POST in eight, and the last write of each; with `PROVE` every POST, as over stores in memory. */
+/**
+ * Effects of retried POSTs over MongoDB: one POST in eight, and the last write of each. With `PROVE`, every POST is tried, as over stores
+ * in memory.
+ */
 import { describe } from '@jest/globals';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { withMongo } from '../../support/stores/mongo.js';

@@ -1,4 +1,7 @@
-/** POSTs with an `Idempotency-Key` whose store does a write of the first attempt after the retry was answered: the late write changes nothing. */
+/**
+ * POSTs with an `Idempotency-Key` whose store does a write of the first attempt after the retry was answered: the late write changes
+ * nothing.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { Json } from '../../support/client/agent.js';

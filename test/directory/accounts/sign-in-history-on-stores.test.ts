@@ -1,4 +1,6 @@
-/** Recent sign-ins that several nodes record at the same time, over each store of durable records. Needs `POSTGRES_URL` or `MONGODB_URL`. */
+/**
+ * Recent sign-ins that several nodes record at the same time, over each store of durable records. Needs `POSTGRES_URL` or `MONGODB_URL`.
+ */
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { sqliteDirectory } from 'tenant-idp/adapters/sqlite';
 import { createSignInSweep } from '../../../lib/directory/accounts/sign-in-history.js';

@@ -1,4 +1,7 @@
-/** Recent sign-ins of a user: recorded once, bounded by their number and by days, removed with the user, and told if the browser is unknown. */
+/**
+ * Recent sign-ins of a user: recorded once, bounded by their number and by days, removed with the user, and with a notice if the browser is
+ * unknown.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../../adapters/memory/index.js';
 import { createSignInSweep } from '../../../lib/directory/accounts/sign-in-history.js';
@@ -205,7 +208,7 @@ describe('a browser that the account does not know', () => {
 
   test('is told once a day, although many others made the account forget it', async () => {
     await using w = await world();
-    // In the middle of a day, so that no second day begins.
+    // Starts in the middle of a day, so that no second day begins.
     w.clock.at = Math.floor(w.clock.at / DAY_MS) * DAY_MS + DAY_MS / 2;
     await w.record('first');
     for (let count = 0; count < 20; count += 1) await w.record(`other ${count}`, { secretHash: `other ${count}` });

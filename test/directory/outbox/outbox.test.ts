@@ -305,7 +305,7 @@ describe('outbox (design §8)', () => {
       const slow = withCollections(store, (rows, name) => ({
         async find(where, page) {
           const found = await rows.find(where, page);
-          // Of two look-ups, the first misses an event that the second sees.
+          // The first of two look-ups misses an event that the second sees.
           if (name === 'events' && 'byType' in where && where.byType?.[0] === 'PersonCreated') await between?.();
           if (name === 'events' && 'byType' in where && where.byType?.[0] === 'UserCreated') {
             await settled();

@@ -1,4 +1,7 @@
-/** The id of a user is the `sub` that applications know, so no other user, client or API resource gets it: T3-ERASE-SUB, T3-ERASE-TAKEOVER, T3-SUB-CLIENT. */
+/**
+ * The id of a user is the `sub` that applications know, so no other user, client or API resource gets it: T3-ERASE-SUB, T3-ERASE-TAKEOVER,
+ * T3-SUB-CLIENT.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../../adapters/memory/index.js';
 import { applySeed, type Directory, type Seed } from '../../../lib/directory/index.js';
