@@ -1,4 +1,4 @@
-/** Texts that are e-mail addresses, and texts that are none although some program takes them for one. */
+/** Texts that are email addresses, and texts that are not, although some programs accept these texts as addresses. */
 
 export const goodAddresses: readonly string[] = [
   'root@localhost',

@@ -1,4 +1,4 @@
-/** A service that has the forms of all extensions, and requests to its routes. */
+/** A service that has the forms of all extensions, and paths of its routes. */
 import { saml } from 'tenant-idp/extensions/saml';
 import { captureMail, invitingSeed, personalTenant } from '../administration/invitations.js';
 import { testKeyOf } from '../saml/keys/test-keys.js';
@@ -19,7 +19,11 @@ export const useAllForms = (): IdpInUse =>
     };
   });
 
-/** The path of a route such as `POST /idp/interaction/:uid`, in a sign-in. The other parameters are unknown to the service. @param page of the sign-in */
+/**
+ * Returns the path of a route such as `POST /idp/interaction/:uid`, in a sign-in. The service does not know the values of the other
+ * parameters.
+ * @param page page of the sign-in
+ */
 export function pathOf(route: string, page: { readonly url: string }): string {
   const uid = new URL(page.url).pathname.split('/')[3] ?? '';
   return route.replace(/^\w+ /, '').replace(':uid', uid).replace(/:\w+/g, 'unknown');

@@ -1,16 +1,16 @@
-/** Authorization requests: most are what clients send, the others differ from it in one or more things. */
+/** Authorization requests. Most are requests that clients send; the others differ from such requests in one or more parts. */
 import type { Fault, TwinRequest } from '../service/twins.js';
 import { randomFrom } from './request-grammar.js';
 
 export interface AuthorizationMaterial {
-  /** Clients by id, with scopes that their records allow. */
+  /** Clients, with scopes that their records allow. */
   readonly clients: readonly {
     readonly id: string;
     readonly scopes: readonly string[];
     readonly redirectUri: string;
     readonly secret: string | undefined;
   }[];
-  /** `Cookie` headers by what the browser is. */
+  /** `Cookie` headers, each with the kind of its browser. */
   readonly browsers: readonly (readonly [what: string, cookie: string])[];
   /** References to pushed requests, with their clients. */
   readonly pushed: readonly { readonly clientId: string; readonly uri: string }[];
@@ -73,7 +73,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
 };
 const names = Object.keys(values);
 
-/** @param seed the same one gives the same requests. */
+/** @param seed the same seed gives the same requests. */
 export function createAuthorizationGrammar(seed: number, material: AuthorizationMaterial): () => AskedAuthorization {
   const random = randomFrom(seed);
   const chance = (probability: number): boolean => random() < probability;
@@ -125,7 +125,7 @@ export function createAuthorizationGrammar(seed: number, material: Authorization
     else if (kind === 'client') pairs[at] = ['client_id', chance(0.5) ? pick(material.clients).id : 'nobody'];
     else pairs.reverse();
   };
-  /** A query in one of the forms in which it means the same, or is broken. */
+  /** Returns a query in a form that means the same, or in a malformed form. */
   const written = (pairs: [string, string][]): string => {
     const query = new URLSearchParams(pairs).toString();
     if (chance(0.9)) return query;
@@ -141,7 +141,7 @@ export function createAuthorizationGrammar(seed: number, material: Authorization
     ]);
   };
 
-  /** A request that its client pushes, by a form that has the secret or not. */
+  /** Returns a request that its client pushes. The secret is in the form, or not. */
   const push = (pairs: [string, string][]): AskedAuthorization => {
     const id = pairs.find(([name]) => name === 'client_id')?.[1] ?? 'web';
     const secret = (material.clients.find((client) => client.id === id)?.secret ?? 'x') + (chance(0.05) ? 'x' : '');

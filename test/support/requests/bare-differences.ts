@@ -1,4 +1,4 @@
-/** Differences between answers of the service and those of oidc-provider by itself over the same records, with their reasons. */
+/** Differences between answers of the service and answers of oidc-provider by itself over the same records, with their reasons. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { present } from '../../../lib/present.js';
@@ -19,7 +19,7 @@ export interface Case {
   readonly form: URLSearchParams;
   /** The caller that authenticated at oidc-provider. */
   readonly caller: string | undefined;
-  /** Whether what an introspection answer is about was stopped: its user, tenant or client. */
+  /** Whether the user, the tenant or the client of an introspected token was stopped. */
   isStopped(token: Json): boolean;
 }
 
@@ -29,29 +29,29 @@ export interface Difference {
   readonly ours: string;
   readonly bare: string;
   readonly reason: string;
-  /** Returns oidc-provider's answer without this difference; undefined if the answers do not have it. */
+  /** Returns oidc-provider's answer without this difference; undefined if the answers do not have this difference. */
   settle(bare: Seen, ours: Seen, asked: Case): Seen | undefined;
 }
 
 const members = ({ body }: Seen): Json => (typeof body === 'string' ? {} : body);
-/** Whether the text has the form of a JWT, as oidc-provider decides it. */
+/** Whether the text has the form of a JWT, by the rule of oidc-provider. */
 const isSigned = (value: unknown): boolean => typeof value === 'string' && value.split('.').length >= 3;
 
 const errorOf = (seen: Seen): unknown => members(seen).error;
 const isInactive = ({ body }: Seen): boolean => isDeepStrictEqual(body, { active: false });
 const isTo = ({ path }: TwinRequest, endpoint: string): boolean => path.toLowerCase().startsWith(`/connect/${endpoint}`);
 
-/** Whether ours has each member, and more. */
+/** Whether our answer has each member of oidc-provider's answer. */
 const isPartOf = (bare: Seen, ours: Seen): boolean =>
   bare.status === ours.status && Object.entries(members(bare)).every(([name, value]) => isDeepStrictEqual(members(ours)[name], value));
 
-/** Members of ours that oidc-provider leaves out. */
+/** Returns oidc-provider's members, with those of our members of these names that oidc-provider leaves out. */
 const withMembers = (theirs: Json, ours: Json, names: readonly string[]): Json => ({
   ...Object.fromEntries(names.flatMap((name) => (ours[name] === undefined ? [] : [[name, ours[name]]]))),
   ...theirs,
 });
 
-/** Rows of differences. A test checks that each is needed by some request, and that each difference has a row. */
+/** Rows of differences. A test checks that some request needs each row, and that each difference has a row. */
 export const differences: readonly Difference[] = [
   {
     what: 'Caches',
@@ -354,10 +354,10 @@ export function seen({ status, headers, body }: Omit<Outcome, 'writes' | 'lines'
   return { status, headers: shown, body: isPage ? 'a page' : body.startsWith('{') ? withoutChance(JSON.parse(body) as Json) : body };
 }
 
-/** Returns whether the body of an answer does not tell the error: the body is a page, or is left out. */
+/** Returns whether the body of an answer does not state the error: the body is a page, or is left out. */
 export const isSilent = ({ method }: TwinRequest, { body }: Seen): boolean => method === 'HEAD' || body === 'a page';
 
-/** Returns the same request, whose answer tells the error. */
+/** Returns the same request in a form whose answer states the error. */
 export function toldRequest({ method, headers: { accept: _, ...headers }, ...request }: TwinRequest): TwinRequest {
   return { ...request, method: method === 'HEAD' ? 'GET' : method, headers };
 }
@@ -368,7 +368,7 @@ export function silentParts({ status, headers }: Seen): Omit<Seen, 'body'> {
   return { status, headers: others };
 }
 
-/** New ids; JWTs are told by what they say. */
+/** Replaces random ids by the same text, and JWTs by their claims. */
 function withoutChance(body: Json): Json {
   const told = (name: string, value: unknown): unknown => {
     const [, payload] = typeof value === 'string' ? (/^eyJ[\w-]+\.([\w-]+)\.[\w-]*$/.exec(value) ?? []) : [];
@@ -379,10 +379,10 @@ function withoutChance(body: Json): Json {
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, told(name, value)]));
 }
 
-/** `` `a` `` → `a`, as cells of documents are read. */
+/** Returns a cell as the test reads cells of documents: `` `a` `` → `a`. */
 const plainCell = (cell: string): string => cell.replace(/^`([^`]*)`$/, '$1');
 
-/** Problems with the table, given the rows of docs/decisions.md. */
+/** Returns the problems with the table, given the rows of docs/decisions.md. */
 export const differenceProblems = (
   table: readonly Pick<Difference, 'what' | 'ours' | 'bare' | 'reason'>[],
   decided: readonly (readonly string[])[],

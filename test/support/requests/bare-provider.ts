@@ -1,6 +1,6 @@
 /**
- * oidc-provider by itself, over the records of a service of ours: what any host would configure to the same ends, and none of our code between it and
- * its callers. It answers by those records as they are, and what it writes is forgotten.
+ * oidc-provider by itself, over the records of a service of ours. The configuration is one that any host would write for the same results.
+ * None of our code is between oidc-provider and its callers. oidc-provider reads the records unchanged, and its writes are discarded.
  */
 import { createCipheriv, hkdfSync } from 'node:crypto';
 import type { RequestListener } from 'node:http';
@@ -17,7 +17,7 @@ export interface BareProviderOptions {
   readonly artifacts: Pick<ArtifactStore, 'read'>;
   readonly directory: Pick<DirectoryStore, 'collection'>;
   readonly keys: readonly JWK[];
-  /** Secrets by client and API resource. A public client has none. */
+  /** Secrets by client and API resource. A public client has no secret. */
   readonly secrets: ReadonlyMap<string, string>;
   readonly subjectSalt: string;
 }
@@ -30,7 +30,7 @@ export interface BareProvider {
   isStopped(token: { readonly sub?: unknown; readonly client_id?: unknown }): boolean;
 }
 
-/** The service specification's scopes. */
+/** Claims by scope, as in the service specification. */
 const claimsByScope = {
   openid: ['sub', 'tid', 'oid', 'idp'],
   profile: ['family_name', 'given_name', 'name', 'preferred_username', 'locale', 'picture'],
@@ -123,7 +123,7 @@ export async function startBareProvider({ issuer, keys, ...options }: BareProvid
   };
 }
 
-/** Records as oidc-provider wrote them through our adapter, in the form that it gave them. */
+/** Returns the adapter of a model. Its records have the form in which oidc-provider wrote them through our adapter. */
 const recordsOf = (model: string, artifacts: Pick<ArtifactStore, 'read'>): Adapter => ({
   ...noRecords,
   async find(id) {
@@ -141,7 +141,7 @@ const recordsOf = (model: string, artifacts: Pick<ArtifactStore, 'read'>): Adapt
   },
 });
 
-/** A spent refresh token leaves to its successor what that has as well. */
+/** Returns the members of an artifact. A spent refresh token has few members; its successor has the others. */
 async function membersOf(model: string, artifact: Artifact, artifacts: Pick<ArtifactStore, 'read'>): Promise<object> {
   const { consumedAt, links } = artifact;
   const key = consumedAt === undefined ? undefined : links?.successor;
@@ -169,7 +169,7 @@ const clientsOf = (clients: ReadonlyMap<string, Client>, secrets: ReadonlyMap<st
     .filter(({ status }) => status === 'active')
     .map(({ id, name, metadata, allowedScopes }) => ({
       grant_types: ['authorization_code'],
-      // What the service makes of a client that does not say.
+      // This is the service's default for a client without the member.
       response_types: metadata.redirect_uris === undefined ? [] : ['code'],
       ...structuredClone(metadata),
       client_id: id,
@@ -189,7 +189,7 @@ const apiClientsOf = (resources: ReadonlyMap<string, ApiResource>, secrets: Read
     redirect_uris: [],
   }));
 
-/** Returns lifetimes in seconds: those of the client, else the defaults of the service. */
+/** Returns lifetimes in seconds: the client's, or the defaults of the service. */
 function lifetimesOf(clients: ReadonlyMap<string, Client>) {
   const own = (client: { clientId: string }) => clients.get(client.clientId)?.lifetimes ?? {};
   type Ttl = (ctx: { oidc: { entities: { Grant?: { exp: number } } } }, token: { iiat?: number }, client: { clientId: string }) => number;
@@ -213,7 +213,7 @@ function pseudonym(salt: string, sector: string, oid: string): string {
   return Buffer.concat([cipher.update(Buffer.from(oid.replaceAll('-', ''), 'hex')), cipher.final()]).toString('base64url');
 }
 
-/** Reads the accounts that may be told about, with their claims. */
+/** Reads the accounts. Returns a function that returns the claims of an account, or undefined if the account may not be used. */
 async function readAccounts(directory: BareProviderOptions['directory'], salt: string) {
   const persons = [...(await byId<Person>(directory, 'persons')).values()];
   const tenants = await byId<Tenant>(directory, 'tenants');

@@ -1,4 +1,4 @@
-/** Content types of forms for both doors: the service answers the first without oidc-provider, and the second with it. */
+/** Content types of forms for both doors: the service answers the first without oidc-provider, and the second with oidc-provider. */
 export const plainType = 'application/x-www-form-urlencoded';
 export const unusualType = `${plainType}; charset="utf-8"`;
 export const formTypes = [plainType, unusualType] as const;
@@ -13,7 +13,7 @@ const headersCompared = [
   'www-authenticate',
 ];
 
-/** Returns the visible parts of an answer, for comparison with the other door's. */
+/** Returns the visible parts of an answer, for comparison with the answer at the other door. */
 export async function answerOf(url: string, init: RequestInit): Promise<unknown> {
   const response = await fetch(url, init);
   const text = await response.text();

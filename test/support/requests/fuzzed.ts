@@ -1,4 +1,4 @@
-/** The service as a process of its own, so that whatever ends a process is seen; it tells the routes it registered. Started by `fuzz.test.ts`. */
+/** The service in a separate process, so that tests see its end. `fuzz.test.ts` starts the process, which sends the registered routes. */
 import { recordedRoutes } from './recorded-routes.js';
 import type { Route } from './request-grammar.js';
 

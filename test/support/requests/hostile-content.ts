@@ -2,19 +2,19 @@
 
 const notFreeText = ['page', 'part', 'kind', 'look', 'script', 'problem', 'problems', 'method', 'locale'];
 
-/** Every string in a value replaced, and the names of hidden fields; what is not free text stays, and the keys to `keep`. */
+/** Replaces every string in a value, and the names of hidden fields. Strings that are not free text or have a key in `keep` stay. */
 export function fill<Value>(value: Value, text: string, keep: readonly string[] = [], key = ''): Value {
   if (typeof value === 'string') {
     return (notFreeText.includes(key) || keep.includes(key) ? value : text) as Value;
   }
   if (Array.isArray(value)) return value.map((item) => fill(item, text, keep, key)) as Value;
-  // Markup is not text: what makes it is tested by itself.
+  // Markup is not text. The functions that make markup have other tests.
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
   const entries = Object.entries(value).map(([name, item]) => [key === 'fields' ? text : name, fill(item, text, keep, name)]);
   return Object.fromEntries(entries) as Value;
 }
 
-/** Texts that would become markup, script or a foreign address where they are not escaped. */
+/** Texts that would become markup, script or a foreign address on a page that does not escape them. */
 export const hostileTexts = [
   '<script>alert(1)</script>',
   '"><img src=x onerror=alert(1)>',

@@ -1,11 +1,11 @@
-/** Parameters of an authorization request, each under a name and with a value that something somewhere may fall for. */
+/** Parameters of an authorization request. The name or the value of each can deceive some program. */
 import { hostileTexts } from './hostile-content.js';
 
 type Parameters = Readonly<Record<string, string>>;
 
 const underTheirOwn = (texts: readonly string[]): Parameters => Object.fromEntries(texts.map((text) => [text, text]));
 
-/** Texts that run where a context is left open, on top of those that the pages are tested with. */
+/** Texts that run as script where a page leaves a context open, in addition to the texts of the tests of pages. */
 export const payloads = [
   ...hostileTexts,
   '</script><script>alert(1)</script>',
@@ -66,7 +66,7 @@ export const returned: Readonly<Record<string, Parameters>> = {
   ]),
 };
 
-/** Names that some framework reads as one of the response: it folds case and width, and cuts or replaces characters. */
+/** Names that some framework reads as a name of the response, because it folds case and width, and cuts or replaces characters. */
 export const spellings = [
   'Code',
   'CODE',
@@ -106,7 +106,7 @@ export const spellings = [
   'İss',
 ];
 
-/** Names that mean something in a response, to some client at least, and those of secrets: never taken from a request. */
+/** Names with a meaning in a response, at least to some client, and names of secrets. The service drops these parameters of a request. */
 export const dropped: Parameters = Object.fromEntries(
   `access_token code error error_description error_uri expires_in id_token iss refresh_token response session_state token_type
   password`

@@ -1,4 +1,4 @@
-/** Requests to the endpoints that have two ways of answering: most are what callers send, the others differ from it in one or more things. */
+/** Requests to the endpoints with two doors. Most are requests that callers send; the others differ from such requests in some parts. */
 
 import type { TwinRequest } from '../service/twins.js';
 import { plainType, unusualType } from './both-doors.js';
@@ -6,18 +6,18 @@ import { randomFrom } from './request-grammar.js';
 
 type Fields = Readonly<Record<string, string>>;
 
-/** A party: its identifiers and its credentials. */
+/** Identifiers and credentials of a party. */
 export interface Party {
   readonly id: string;
-  /** Absent for those that have none. */
+  /** Secret of the party. Absent if the party has no secret. */
   readonly secret?: string;
-  /** Form fields of a client that authenticates by assertions: right ones, and with `faulty` in their place wrong ones. */
+  /** Form fields of a client that authenticates by assertions: valid fields, and in `faulty` invalid fields. */
   readonly assertions?: { readonly right: readonly Fields[]; readonly faulty: readonly Fields[] };
   readonly scopes: readonly string[];
   readonly codes: readonly { readonly code: string; readonly verifier: string }[];
   /** Refresh tokens: live, spent and followed. */
   readonly refreshTokens: readonly string[];
-  /** Everything that may be introspected or revoked. */
+  /** All tokens that may be introspected or revoked. */
   readonly tokens: readonly string[];
 }
 
@@ -72,7 +72,7 @@ const otherHeaders: readonly (readonly [string, string])[] = [
   ['dpop', 'x'],
 ];
 
-/** @param seed the same one gives the same requests. */
+/** @param seed the same seed gives the same requests. */
 export function createPlainGrammar(seed: number, material: PlainMaterial): () => TwinRequest {
   const random = randomFrom(seed);
   const chance = (probability: number): boolean => random() < probability;
@@ -135,7 +135,7 @@ export function createPlainGrammar(seed: number, material: PlainMaterial): () =>
       : []),
   ];
 
-  /** The id alone, or something in addition to it. */
+  /** Adds the id alone, or the id with another credential. */
   const identified = (id: string, fields: [string, string][], headers: Record<string, string>): void => {
     if (!fields.some(([name]) => name === 'client_id')) fields.push(['client_id', id]);
     if (chance(0.9)) return;

@@ -1,4 +1,4 @@
-/** Records the routes that a service registers. To be imported before what registers them. */
+/** Records the routes that a service registers. Import this file before the modules that register routes. */
 import Router from '@koa/router';
 import type { Route } from './request-grammar.js';
 
@@ -17,7 +17,7 @@ Object.assign(Router.prototype, {
     return register.call(this, path as never, methods as never, ...rest);
   },
 });
-// No package types a file of another: the name is put together where no compiler looks.
+// The name is put together at run time, so that the compiler does not look for types. oidc-provider has no types for this file.
 const { default: ProtocolRouter } = await import(['oidc-provider', 'lib', 'helpers', 'router.js'].join('/'));
 for (const method of ['get', 'post', 'put', 'delete', 'options']) {
   const original = ProtocolRouter.prototype[method] as (...args: unknown[]) => unknown;
@@ -28,10 +28,10 @@ for (const method of ['get', 'post', 'put', 'delete', 'options']) {
 }
 
 /**
- * Forgets the routes that test files before registered, because the test files of one worker share this module. To be called before the services of a file are
- * started: which files ran before in the worker must not decide what is tested.
+ * Forgets the routes that earlier test files registered, because the test files of one worker share this module. Call this function before
+ * the services of a file start, so that earlier files of the worker do not decide which routes are tested.
  */
 export const forgetRoutes = (): void => methodsByPath.clear();
 
-/** The routes that were registered so far. */
+/** Returns the routes that were registered so far. */
 export const recordedRoutes = (): readonly Route[] => [...methodsByPath].map(([path, methods]) => ({ path, methods: [...methods] }));

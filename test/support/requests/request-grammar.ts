@@ -1,4 +1,4 @@
-/** Requests that are nearly right: made of what is valid right now, in the shape that a route expects, and then broken somewhere. */
+/** Nearly valid requests: made of values that are valid now, in the shape that a route expects, and then broken in some part. */
 
 export interface Route {
   readonly methods: readonly string[];
@@ -18,7 +18,7 @@ export interface FuzzRequest {
   readonly body: string;
 }
 
-/** Numbers from 0 up to 1, the same for the same seed. Mulberry32. */
+/** Returns a generator of numbers from 0 up to 1: Mulberry32. The same seed gives the same numbers. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -29,7 +29,7 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** Parameters that belong together, by what is in the path. */
+/** Parameters that belong together, by pattern of the path. */
 const shapes: readonly (readonly [RegExp, readonly string[]])[] = [
   [
     /authorize|par$|ciba|device/,
@@ -60,7 +60,7 @@ const shapes: readonly (readonly [RegExp, readonly string[]])[] = [
 ];
 
 const numbers = ['0', '-1', '1e9', '9007199254740993', 'NaN', '1.5', '0x10'];
-/** Values that something somewhere trips over. */
+/** Values that may make some program fail. */
 const hostile = [
   '',
   ' ',
@@ -144,7 +144,7 @@ const headers: Readonly<Record<string, readonly string[]>> = {
 };
 const anyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'];
 
-/** Texts that a segment of a path may have, and a cookie's path or a header may not. */
+/** Texts that are allowed in a segment of a path, and not in a header or in the path of a cookie. */
 const hostileSegments = [
   'x;y',
   ';',
@@ -172,7 +172,7 @@ const hostileSegments = [
   '%F0%9F%98%80',
   '\u00e9',
 ];
-/** With these, a page does all that it can do at that path. */
+/** Queries with which a page does everything that the page can do at that path. */
 const pageQueries = [
   'ui_locales=de',
   'ui_locales=nb%20en',
@@ -181,10 +181,10 @@ const pageQueries = [
   'ui_locales=%3B&restart=',
 ];
 
-/** Half a character would be refused. */
+/** Encodes a text. Half a character is replaced first, because `encodeURIComponent` refuses half a character. */
 const escaped = (text: string): string => encodeURIComponent(Buffer.from(text).toString());
 
-/** Makes requests to the routes out of what is valid; the same ones for the same seed and material. */
+/** Returns a generator of requests to the routes, made of valid values. The same seed and material give the same requests. */
 export function createGrammar(routes: readonly Route[], seed: number) {
   const random = randomFrom(seed);
   const chance = (probability: number) => random() < probability;

@@ -1,7 +1,7 @@
-/** Values drawn from JSON schemas: such as they ask for, and such as they refuse. */
+/** Values drawn from JSON schemas: values that the schemas allow, and values that the schemas refuse. */
 import type { Json } from '../client/agent.js';
 
-/** Numbers from 0 to 1, the same for the same seed. @see mulberry32 */
+/** Returns a generator of numbers from 0 to 1. The same seed gives the same numbers. @see mulberry32 */
 export function drawing(seed: number): () => number {
   let state = seed;
   return () => {
@@ -14,7 +14,7 @@ export function drawing(seed: number): () => number {
 
 export const oneOf = <T>(draw: () => number, values: readonly T[]): T => values[Math.floor(draw() * values.length)] as T;
 
-/** Values that no schema, or few schemas, have. */
+/** Values that no schema, or few schemas, allow. */
 const odd: readonly unknown[] = [
   null,
   true,
@@ -41,7 +41,7 @@ export interface SampleOptions {
   /** Share of odd values, and of present optional members. */
   readonly oddness?: number;
   readonly fullness?: number;
-  /** Ids to take where one is asked for. */
+  /** Ids to use for some of the texts. */
   readonly ids?: readonly string[];
 }
 

@@ -1,6 +1,6 @@
-/** Texts that cost a parser more than their length, when it looks at each part of them again for every other part. */
+/** Texts that cost a parser more than their length, if the parser looks at each part of a text again for every other part. */
 
-/** Pieces that a text is made of by repetition, by what they are meant for. */
+/** Pieces that are repeated to make a text, by their purpose. */
 const badPieces: Readonly<Record<string, string>> = {
   'places to cut a name': '[. ',
   dots: '.',
@@ -42,11 +42,11 @@ const badPieces: Readonly<Record<string, string>> = {
   pictures: '\u{1f468}\u200d',
 };
 
-/** A text of other letters each, which is slow to write in Punycode. */
+/** Returns a text in which all letters are distinct, which is slow to write in Punycode. */
 const distinctLetters = (length: number): string =>
   `https://${String.fromCodePoint(...Array.from({ length: Math.floor(length) }, (_, index) => 0x4e00 + (index % 20_000)))}/`;
 
-/** Texts by length. A piece is repeated between a letter and an end that most patterns do not take. */
+/** Functions that return a text of a length. A piece is repeated between a letter and an end that most patterns do not match. */
 export const badTexts: Readonly<Record<string, (length: number) => string>> = {
   ...Object.fromEntries(
     Object.entries(badPieces).map(([kind, piece]) => [kind, (length: number) => `a${piece.repeat(Math.ceil(length / piece.length))}\\ z`]),

@@ -1,4 +1,4 @@
-/** The service with all that it offers, as a process of its own whose CPU time can be asked for. Started by `work-of-requests.test.ts`. */
+/** The service with all its features, in a separate process that reports its CPU time. `work-of-requests.test.ts` starts the process. */
 import { recordedRoutes } from '../recorded-routes.js';
 import type { Route } from '../request-grammar.js';
 

@@ -1,4 +1,4 @@
-/** Names that requests may carry something under: read from the built source, so that none is forgotten. */
+/** Names of fields, parameters and headers of requests, read from the built source, so that no name is forgotten. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -19,7 +19,7 @@ export const fieldNames: readonly string[] = names(/(?:formField|passwordField|t
 /** Parameters of URLs of pages. */
 export const pageParameters: readonly string[] = names(/query\.(\w+)/g);
 
-/** Headers that something here reads, and that Koa and oidc-provider do. */
+/** Headers that our code, Koa and oidc-provider read. */
 export const headerNames: readonly string[] = [
   ...new Set([
     ...names(/headers\.(\w+)/g, /headers\['([\w-]+)'\]/g, /\.get\('([A-Za-z-]+)'\)/g).map((name) => name.toLowerCase()),

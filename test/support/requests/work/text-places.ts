@@ -1,4 +1,4 @@
-/** The places of a request that a text can be sent in. */
+/** The places of a request in which a text can be sent. */
 import { fieldNames, headerNames, pageParameters, protocolParameters } from './names-read.js';
 
 export interface Target {
@@ -7,7 +7,7 @@ export interface Target {
   readonly path: string;
 }
 
-/** Parts of a request, in addition to the text, that get it past the first checks. */
+/** Parts of a request, in addition to the text, by which the request passes the first checks. */
 export interface SignInUnderWay {
   readonly cookies: string;
   readonly csrf: string;
@@ -33,19 +33,19 @@ const LINE = 12_000;
 const FORM = 50_000;
 
 const encoded = encodeURIComponent;
-/** A form may have the bytes of letters as they are. */
+/** Encodes a text for a form. Letters stay, because a form may have the bytes of letters unencoded. */
 const inForm = (text: string): string => text.replace(/[%&+=;#\s"\\]/g, encodeURIComponent);
 const inHeader = (text: string): string => Buffer.from(text).toString('latin1');
 const formType = 'Content-Type: application/x-www-form-urlencoded';
 
-/** Operations ask for a token before they read anything else. */
+/** Whether the target is an operation of the admin API. Operations require a token before they read anything else. */
 const isOperation = ({ path }: Target): boolean => path.startsWith('/idp/api/');
 const isOfProtocol = ({ path }: Target): boolean => /^\/(?:connect|idp\/saml)\//.test(path) && !path.includes(':');
 const isPublic = (target: Target): boolean => !isOperation(target);
 const takesForm = (target: Target): boolean => target.method === 'POST' && isPublic(target);
 const pathOf = ({ path }: Target, { uid }: SignInUnderWay): string => path.replace(/:uid/g, uid).replace(/[:*]\w+/g, 'x');
 
-/** A right authorization request, without the parameter of this name. */
+/** Returns a valid authorization request, without the parameter of this name. */
 function requestWithout(name: string): string {
   const all = {
     client_id: 'web',
@@ -128,7 +128,7 @@ export const places: readonly Place[] = [
   ),
 ];
 
-/** A request with the text in the place. */
+/** Returns a request with the text in the place. */
 export function requestWith(place: Place, target: Target, text: string, here: SignInUnderWay): { lines: readonly string[]; body: string } {
   const { line, headers = [], body = '' } = place.put(target, text, here);
   const others = ['Host: x', `Cookie: ${here.cookies}`].filter(
@@ -137,7 +137,7 @@ export function requestWith(place: Place, target: Target, text: string, here: Si
   return { lines: [`${target.method} ${line} HTTP/1.1`, ...others, ...headers], body };
 }
 
-/** Characters of a text that fill the place. */
+/** Returns the number of characters of a text that fill the place. */
 export function mostIn(place: Place, target: Target, textOf: (length: number) => string, here: SignInUnderWay): number {
   const probe = 100;
   const { line, headers = [], body = '' } = place.put(target, textOf(probe), here);

@@ -1,4 +1,4 @@
-/** Watches who looks at a text that must not be looked at: what folds it, and regular expressions over it. */
+/** Watches for code that looks at a text without permission: methods that fold the text, and regular expressions over the text. */
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
@@ -7,7 +7,7 @@ const watched: readonly (readonly [object, readonly (string | symbol)[], 'this' 
   [RegExp.prototype, ['exec', 'test', Symbol.replace, Symbol.match, Symbol.matchAll, Symbol.split, Symbol.search], 'argument'],
 ];
 
-/** Calls of these methods with a text that has the mark in it and is longer than `bound`, while the work is done. */
+/** Returns the calls of these methods during the work with a text that contains the mark and is longer than `bound`. */
 export async function looksAt(mark: string, bound: number, work: () => Promise<unknown>): Promise<readonly string[]> {
   const looks: string[] = [];
   const undo = watched.flatMap(([prototype, names, where]) =>
