@@ -76,7 +76,7 @@ export interface Leak {
 
 export interface MatrixOptions {
   readonly issuer: string;
-  /** Client of the requests. It administers only `own`. */
+  /** Client of the requests, which administers only `own`. */
   readonly client: AdminClient;
   readonly own: TenantRecords;
   readonly foreign: TenantRecords;

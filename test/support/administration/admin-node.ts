@@ -57,7 +57,7 @@ export async function startAdminNode(settings: Settings): Promise<AdminNode> {
   };
 }
 
-/** Collections whose writes count. Writes of events and caches do not. */
+/** Collections whose writes count. Writes of events and caches do not count. */
 const counted = ['deliveries', 'invitations', 'persons', 'removals', 'tenants', 'groups', 'subsidiaries', 'credentials', 'clients'];
 
 /** Collections that a request writes first, to announce its work. */

@@ -1,4 +1,4 @@
-/** A node in a process of its own: commits some writes to MongoDB, and is killed before one of their statements. */
+/** A node in a separate process: commits some writes to MongoDB, and is killed before one of the statements. */
 import { MongoClient } from 'mongodb';
 import { mongoArtifacts } from 'tenant-idp/adapters/mongo';
 import type { ArtifactWrite } from '../../../lib/store/artifact-store.js';

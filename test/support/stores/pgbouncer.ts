@@ -1,4 +1,4 @@
-/** PgBouncer in transaction mode in front of a PostgreSQL server. PgBouncer sends each transaction over any of its few connections to the server. */
+/** PgBouncer in transaction mode in front of a PostgreSQL server. Each transaction goes over any of the few connections to the server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';

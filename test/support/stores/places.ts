@@ -22,7 +22,10 @@ export interface Connected {
   close(): Promise<void>;
 }
 
-/** Number of connections. MongoDB connections are made before many calls need them at the same time, because machines that run tests make them slowly. */
+/**
+ * Number of connections. MongoDB connections are made before many calls need them at the same time, because machines that run tests make
+ * them slowly.
+ */
 const POOL = 8;
 
 /** Connects to a server by the scheme of its URL. */

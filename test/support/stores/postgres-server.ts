@@ -19,8 +19,8 @@ export type PostgresSettings = Readonly<Record<string, string>>;
 const usualSettings: PostgresSettings = { listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: '300' };
 
 /**
- * Arguments of `initdb`. The server sorts texts by the rules of a language, as many servers do by default. A column that must sort by bytes therefore has
- * to declare a collation.
+ * Arguments of `initdb`. The server sorts texts by the rules of a language, as many servers do by default. A column that must sort by bytes
+ * therefore has to declare a collation.
  */
 const newCluster = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale-provider=icu', '--icu-locale=en', '--no-sync'];
 
@@ -45,8 +45,8 @@ function versionsOf(folder: string): string[] {
 }
 
 /**
- * Returns the user and the group as which PostgreSQL runs, because PostgreSQL refuses root. Returns undefined if PostgreSQL runs as the user of this
- * process.
+ * Returns the user and the group as which PostgreSQL runs, because PostgreSQL refuses root. Returns undefined if PostgreSQL runs as the
+ * user of this process.
  */
 export function account(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -76,7 +76,7 @@ export class PostgresServer {
     this.#settings = settings;
   }
 
-  /** Starts a server, and waits until the server answers. Data is synced to disk, as in production, unless the settings turn syncing off. */
+  /** Starts a server, and waits until the server answers. Data is synced to disk, as in production, unless the settings turn this off. */
   static async start(settings: PostgresSettings = {}): Promise<PostgresServer> {
     return PostgresServer.#started(settings, (dir) => ['initdb', ['-D', dir, ...newCluster]]);
   }

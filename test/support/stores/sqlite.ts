@@ -14,7 +14,7 @@ export interface SqliteFiles {
   file(): string;
 }
 
-/** Registers a suite. On an older Node.js, a skipped test states the reason, also with `CI=true`, because the CI runs the suite on Node.js 24. */
+/** Registers a suite. On an older Node.js, a skipped test states the reason, also with `CI=true`, because the CI uses Node.js 24. */
 export function withSqlite(suite: (files: SqliteFiles) => void): void {
   if (!isBuiltin('node:sqlite')) {
     describe('needs node:sqlite', () => {

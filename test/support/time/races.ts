@@ -18,7 +18,7 @@ import {
 export interface RaceOptions {
   /** Rounds of each race for a code, a pushed request, an assertion and a refresh token. */
   readonly credentials: number;
-  /** Number of concurrent uses of each. */
+  /** Number of concurrent uses of each credential. */
   readonly uses: number;
   /** Rounds in which clients sign in at the same time. */
   readonly signIns: number;
