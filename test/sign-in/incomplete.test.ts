@@ -1,6 +1,7 @@
 /**
- * MFA-HALF: an incomplete sign-in does not count. Every route of the service is sorted. A route that shows or changes something of a person is called
- * while each kind of requirement is open, with forms that a complete sign-in got. The other routes are named with a reason.
+ * MFA-HALF: an incomplete sign-in does not count. Every route of the service is sorted. A route that shows or changes something of a person
+ * is called while each kind of requirement is open. The calls have the forms of a complete sign-in. The other routes are named with a
+ * reason.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';

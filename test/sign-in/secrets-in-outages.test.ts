@@ -1,4 +1,7 @@
-/** A store that fails while a right secret is checked: the answer is 503 or success, the secret is never called wrong, and the attempt does not count. */
+/**
+ * A store that fails while a right secret is checked: the answer is 503 or success. The secret is never called wrong, and the attempt does
+ * not count.
+ */
 import { expect, test } from '@jest/globals';
 import { storesThatFailOnce, type Way } from '../admin/retries/stores-that-fail-once.js';
 import { Agent, type Answer, authorizeUrl, basic, createPkce, formOf, titleOf } from '../support/client/agent.js';

@@ -1,4 +1,7 @@
-/** Option `assertionAudience`: each audience of a client assertion at each endpoint, alone and in a list. RFC 9126 §2, CIBA Core §7.1, FAPI 2.0 Security Profile §5.3.2.1. */
+/**
+ * Option `assertionAudience`: each audience of a client assertion at each endpoint, alone and in a list.
+ * @see RFC 9126 §2, CIBA Core §7.1, FAPI 2.0 Security Profile §5.3.2.1
+ */
 import { beforeAll, expect, test } from '@jest/globals';
 import { postForm } from '../../support/client/agent.js';
 import { type AssertingClient, createAssertingClient } from '../../support/client/assertions.js';

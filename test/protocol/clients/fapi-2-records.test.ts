@@ -1,4 +1,4 @@
-/** `fapi: '2.0'` and records that contradict it: refused when they are written, and at use where the row is older. */
+/** `fapi: '2.0'` and records that contradict it: refused when they are written, and at use if the row is older. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../../adapters/memory/index.js';
 import { Agent, basic, postForm, signIn } from '../../support/client/agent.js';

@@ -189,7 +189,7 @@ test('an empty parameter in the query hides none of the form', async () => {
   const { path, headers } = endpoints['POST scope introspection'] as Endpoint;
   const body = new URLSearchParams({ sub: subject(), scope: 'perms' });
   const asked = await fetch(`${service.issuer}${path}?sub=&scope=&tid=`, { method: 'POST', headers: headers?.() ?? {}, body });
-  // The user is found by `sub` of the form, and shares it with a linked account.
+  // The user is found by the `sub` of the form, and shares that `sub` with a linked account.
   expect([asked.status, await asked.json()]).toEqual([400, expect.objectContaining({ error: 'tid_required' })]);
 });
 

@@ -1,6 +1,6 @@
 /**
- * The plain door leaves an authorization request to oidc-provider if the request needs a page, or is refused. Until then, the door has had no effect: extensions
- * are asked as often, and as many lines are logged, as if there were no door.
+ * The plain door leaves an authorization request to oidc-provider if the request needs a page, or is refused. Until then, the door has had
+ * no effect: extensions are asked as often, and as many lines are logged, as if there were no door.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ArtifactStore, Extension, Person } from 'tenant-idp';

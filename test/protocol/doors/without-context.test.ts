@@ -1,4 +1,7 @@
-/** Introspection and userinfo are answered before a Koa context exists, unless something needs one. `both-ways.test.ts` compares the answers with those of a host's Koa app. */
+/**
+ * Introspection and userinfo are answered before a Koa context exists, unless something needs one. `both-ways.test.ts` compares the answers
+ * with those of a host's Koa app.
+ */
 import { beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import type { Extension } from 'tenant-idp/extension';

@@ -76,7 +76,10 @@ const endedOf = (among: Readonly<Record<string, Reader>>): Readonly<Record<strin
   Object.fromEntries(Object.entries(among).flatMap(([name, { ended }]) => (ended === undefined ? [] : [[name, ended]])));
 
 function suite({ nodes, other, idpAt }: SharedNodes): void {
-  /** Cuts a user off while the other node keeps its cached rows. @returns whether the node kept them; a node that was too busy to look reads the store */
+  /**
+   * Cuts a user off while the other node keeps its cached rows.
+   * @returns whether the node kept the rows; a node that was too busy to read the change feed reads the store
+   */
   async function cutWhileHeld({ of, cut }: CutOff): Promise<boolean> {
     const who = await nodes().onlyAt(there, async () => signedIn(nodes().issuer, await cutSubject(idpAt(here), of)));
     const askedAt = (node: number, among = readers) => nodes().onlyAt(node, () => asked(among, nodes().issuer, who));

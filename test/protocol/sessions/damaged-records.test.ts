@@ -1,4 +1,4 @@
-/** Damaged sessions and grants in the store open nothing, and stop no list, no export and no sign-out. */
+/** Damaged sessions and grants in the store give no access, and stop no list, no export and no sign-out. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
@@ -77,7 +77,7 @@ async function addresses() {
 }
 const recordsOf = async (oid: string, kind: string) => (await artifacts.listByAccount(oid)).filter(({ key }) => isOfKind(key, kind));
 
-/** Signs a browser in, and damages the session or the grant that came of it. */
+/** Signs a browser in, and damages the session or the grant of that sign-in. */
 async function damagedBrowser(oid: string, kind: string, { apply }: Damage) {
   const known = new Set((await recordsOf(oid, kind)).map(({ key }) => key));
   const { agent, tokens } = await obtainTokens(service.issuer, { ...user, scope: 'openid offline_access' });

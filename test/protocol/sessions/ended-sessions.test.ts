@@ -1,6 +1,6 @@
 /**
- * A browser signs in while its former session ends, at each moment of the sign-in, by each way that a session ends. The user gets a sign-in form or is signed in,
- * and never “took too long”. A sign-in that no session has taken up ends with a sign-out.
+ * A browser signs in while its former session ends, at each moment of the sign-in, by each way that a session ends. The user gets a sign-in
+ * form or is signed in, and never “took too long”. A sign-in that no session has taken up ends with a sign-out.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
@@ -131,7 +131,7 @@ describe.each(Object.entries(ways))('a session that is %s', (_, end) => {
     const release = hold();
     const remove = async (): Promise<void> => {
       release();
-      // The removal that was held goes on now.
+      // The removal that was held continues now.
       await sleep(200);
     };
     try {

@@ -77,7 +77,7 @@ async function child(): Promise<Subject> {
 
 const isPasswordPage = ({ body }: Answer): boolean => body.includes('name="password"') && !body.includes('name="identifier" type="text"');
 
-/** Signs in where a page asks for it, in the organisation of the account. */
+/** Signs in on a page that asks for it, in the organisation of the account. */
 async function through(agent: Agent, page: Answer, { tid, userName }: Pick<Subject, 'tid' | 'userName'>): Promise<Answer> {
   const second = isPasswordPage(page) ? page : await agent.submit(page, { identifier: userName });
   const third = await agent.follow(await agent.submit(second, { password: 'old' }));

@@ -70,7 +70,7 @@ function suite({ nodes, other, idpAt }: SharedNodes): void {
     expect(await idpAt(here).sessions.endClient(user, client)).toBe(true);
     const answers = await nodes().onlyAt(there, () => asked(nodes().issuer, who));
     expect(answers).toEqual(ended);
-    // The session of the browser and the other client go on, on the same node.
+    // The session of the browser and the other client continue, on the same node.
     const error = await nodes().onlyAt(there, () => silentError(nodes().issuer, who.agent, client));
     if (silent) expect(error).toMatch(silent);
     else expect(error).toBeUndefined();

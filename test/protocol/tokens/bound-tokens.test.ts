@@ -1,4 +1,7 @@
-/** RFC 9449 §7, RFC 8705 §3: access tokens that are bound to a key or a certificate, at the admin API, where FAPI 2.0 applies to all clients. */
+/**
+ * Access tokens that are bound to a key or a certificate, at the admin API, where FAPI 2.0 applies to all clients.
+ * @see RFC 9449 §7, RFC 8705 §3
+ */
 import { createHash, randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWTHeaderParameters, SignJWT } from 'jose';
