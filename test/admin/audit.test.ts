@@ -20,7 +20,7 @@ const impersonations = keepImpersonations();
 const service = useIdp({
   seed: adminSeed,
   mail: captureMail().mail,
-  // With a key, the service makes signing keys, which can be rotated.
+  // With an encryption key, the service makes signing keys, which can be rotated.
   keys: { encryption: ['what the audited service encrypts with'] },
   limits: { adminRequestsPerMinute: 100_000 },
   extensions: [impersonations.extension],

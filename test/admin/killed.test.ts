@@ -117,7 +117,7 @@ withDurable(['POSTGRES_URL', 'MONGODB_URL'], (durable) => {
       await node.arm(killAfter);
       const answered = await ask(`/tenants/${tid}`, 'DELETE').catch(() => undefined);
       if (answered) expect(answered.status).toBe(204);
-      // The job continues after the answer. If the job has fewer writes than that, it ends without a kill.
+      // The job continues after the answer. If the job has fewer writes than `killAfter`, it ends without a kill.
       await Promise.race([node.gone, until(async () => !(await kept()).includes(tid))]);
       node.kill();
       expect(await node.gone).toBe(true);

@@ -1,4 +1,4 @@
-/** Engine of background work, promise by promise. The tests of each user of the engine cover the steps between the user's own writes. */
+/** Engine of background work, promise by promise. The tests of each module on the engine cover the steps between the module's writes. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createLeases } from '../../adapters/memory/leases.js';
 import { type Round, type Rounds, type RoundsOptions, rounds } from '../../lib/background/rounds.js';

@@ -38,7 +38,7 @@ withServer('REDIS_URL', () => {
       await server.stop();
     });
 
-    /** Returns the number of writes to Redis during a call. The lease of the events does not count, because each second renews it. */
+    /** Returns the number of writes to Redis during a call. The lease of the events does not count, because it is renewed each second. */
     async function during<T>(call: () => Promise<T>): Promise<{ trips: number; answer: T }> {
       proxy.writes.length = 0;
       const answer = await call();

@@ -1,4 +1,4 @@
-/** Issue 44: calls of a file together: shared transactions, peers, a close, a worker that crashes, and rows of another program. */
+/** Issue 44: concurrent calls of a file: shared transactions, peers, a close, a worker that crashes, and rows of another program. */
 import { symlinkSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';

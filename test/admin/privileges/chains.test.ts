@@ -156,7 +156,7 @@ describe.each(['client', 'person'] as const)('by a %s of Acme', (caller) => {
 
   test('XT-CONN: the claim that a connection goes by', async () => {
     const { parent, child } = await family('Vault');
-    // The child is in a group whose permission the caller does not hold, and in one that administers.
+    // The child is in a group whose permission the caller does not hold, and in the group `Admins`.
     await service.idp.tenant(tid.Globex ?? '').users.addGroups(child.userId, { names: ['Admins'] });
     await service.idp.tenant(tid.Acme ?? '').users.addIdentity(parent.userId, { idp: 'up', subject: `recorded-${count}` });
     const path = `/tenants/${tid.Acme}/connections/up`;

@@ -193,7 +193,7 @@ describe('every write of the admin API', () => {
 
   test.each(callerNames)('of the instance refuses a %s of tenants', async (caller) => {
     const ask = at.caller(caller, 'nowhere');
-    // SAML has scopes of its own, which `saml/service-providers/who-may` tries.
+    // SAML has its own scopes, which `saml/service-providers/who-may` tries.
     const refused = (await writesOf()).filter((one) => !isOfTenant(one) && !one.path.includes('/saml-'));
     expect(refused.length).toBeGreaterThan(15);
     for (const { method, path, name } of refused) {

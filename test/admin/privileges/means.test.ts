@@ -538,7 +538,7 @@ describe('T3-POS-CONNGROUP: a mapping to a group', () => {
       group,
       claims: { ...claims, groups },
       grant: (more: object = {}) => by('root').patch(group, { permissionIds: [GRANTED], ...more }),
-      /** Whether a new user signs in, and whether the user is in the group. */
+      /** Returns whether a new user signs in, and whether the user is in the group. */
       async comes(sub = `${id} ${++newcomers}`) {
         upstream().person = { sub, email: `${sub.replace(' ', '-')}@org.test`, given_name: 'New', family_name: 'Comer', groups: ['staff'] };
         const { isIn } = await at(id)();

@@ -22,7 +22,7 @@ import { useIdp } from '../../support/service/use-idp.js';
 /** A permission of the admin API that no caller holds. */
 export const VAULT = 'idp.vault:read';
 
-/** Places of the privilege, seen from the target. `mayBecome`: a caller that lacks the privilege may become the target. */
+/** Places of the privilege, seen from the target, and whether a caller without the privilege may become the target. */
 export const scenes = {
   nowhere: { mayBecome: true, isLinked: false },
   // The caller holds the privilege, in the same tenant.
@@ -148,9 +148,9 @@ export function useScenes() {
   return {
     service,
     target,
-    /** The persons as they are stored. */
+    /** Returns the persons as they are stored. */
     persons: () => rows.collection<StoredPerson>('persons'),
-    /** The admin client of a caller, in a scene. */
+    /** Returns the admin client of a caller, in a scene. */
     caller: (name: CallerName, scene: SceneName): AdminClient => clients.get(`${name} ${scene}`) as AdminClient,
     get root() {
       return root;

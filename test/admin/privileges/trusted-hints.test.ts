@@ -1,6 +1,6 @@
 /**
- * T3-CLIENT-TRUSTED: a client with `trustedLoginHint` signs in every user. Only callers that could do in the admin API all that any user
- * could may create or change this client.
+ * T3-CLIENT-TRUSTED: a client with `trustedLoginHint` signs in every user. Only callers that hold the privileges of all users in the admin
+ * API may create or change this client.
  */
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';

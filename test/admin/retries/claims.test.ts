@@ -13,7 +13,7 @@ const rootNow = (): Promise<AdminClient> => asAdministrator(service.issuer, 'roo
 
 afterEach(() => backToPresent());
 
-/** Creates two clients and a key. Its request failed, and the retry an hour later gave the first client a secret. */
+/** Creates two clients and a key. The first request of the key failed; its retry an hour later gave the first client a secret. */
 async function answeredLate() {
   const key = { 'idempotency-key': randomUUID() };
   const metadata = { grant_types: ['client_credentials'] };

@@ -84,7 +84,7 @@ export function storesThatFailOnce(given: GivenStores = { artifacts: memoryArtif
   return {
     /** Rows underneath, which never fail. */
     rows,
-    /** Names of the collections. */
+    /** Returns the names of the collections. */
     names: () => specs.map(({ name }) => name),
     artifacts: failing('artifacts', given.artifacts),
     directory,
