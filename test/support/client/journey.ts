@@ -24,6 +24,8 @@ export interface Journey {
   readonly idToken: Json;
   readonly userinfo: Json;
   readonly refreshed: Json;
+  /** Introspection of the refreshed access token by its client. */
+  readonly introspection: Json;
   /** Status of userinfo with the access token after the user signed out. */
   readonly statusAfterSignOut: number;
   /** Lines of every `Set-Cookie` the browser got. */
@@ -79,6 +81,7 @@ export async function journey(
     fetch(via(discovery.userinfo_endpoint), { headers: { ...headers, authorization: `Bearer ${token}` } });
   const userinfo = (await (await userinfoAt(tokens.access_token)).json()) as Json;
   const refreshed = await postForm(tokenUrl, { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }, client);
+  const introspection = await postForm(via(discovery.introspection_endpoint), { token: refreshed.json.access_token }, client);
 
   const signOut = `${discovery.end_session_endpoint}?${new URLSearchParams({
     id_token_hint: tokens.id_token,
@@ -95,6 +98,7 @@ export async function journey(
     idToken: decodeJwt(tokens.id_token),
     userinfo,
     refreshed: refreshed.json,
+    introspection: introspection.json,
     statusAfterSignOut: after.status,
     setCookies,
   };
@@ -107,5 +111,6 @@ export const wholeJourney = (issuer: string) => ({
   idToken: { iss: issuer, aud: 'web' },
   userinfo: { name: 'Alice Adams' },
   refreshed: { token_type: 'Bearer' },
+  introspection: { active: true, iss: issuer, client_id: 'web' },
   statusAfterSignOut: 401,
 });
