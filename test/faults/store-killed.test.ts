@@ -10,7 +10,7 @@ import { MongoClient } from 'mongodb';
 import type { IdentityProviderOptions } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
-import { withServer } from '../servers/when.js';
+import { isStarted, withServer, withStarted } from '../servers/when.js';
 import { authorizeUrl, createPkce } from '../support/client/agent.js';
 import { isActive, refresh, responseOf } from '../support/client/steps.js';
 import { freePort } from '../support/service/free-port.js';
@@ -124,7 +124,7 @@ async function untilWorking({ noted }: Load, from: number): Promise<void> {
     if (Date.now() > deadline) throw new Error(`no recovery: ${JSON.stringify(noted.slice(-5))}`);
 }
 
-withServer('REDIS_URL', () => {
+withStarted('REDIS_URL', () => {
   const redis = async () => {
     const server = await RedisServer.start({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
     const client = redisClient(server.url);
@@ -160,7 +160,7 @@ withServer('REDIS_URL', () => {
   );
 });
 
-withServer('POSTGRES_URL', () => {
+withStarted('POSTGRES_URL', () => {
   const postgres = async () => {
     const server = await PostgresServer.start();
     const { stores, close } = connect(server.url);
@@ -215,9 +215,7 @@ withServer('MONGODB_URL', (url) => {
     }),
   );
 
-  // The test cannot kill a server that the environment names.
-  const isOurs = process.env.KEPT_SERVERS?.includes('MONGODB_URL');
-  (isOurs ? testTogether : test.skip)('a MongoDB server, under load, killed with kill -9 and started again', () =>
+  (isStarted('MONGODB_URL') ? testTogether : test.skip)('a MongoDB server, under load, killed with kill -9 and started again', () =>
     killUnderLoad('MongoDB, kill -9', async () => {
       const port = `${await freePort()}`;
       const { stdout } = await run(script, ['up', port, `${process.pid}`]);

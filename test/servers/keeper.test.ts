@@ -9,6 +9,7 @@ import pg from 'pg';
 import { until } from '../support/time/until.js';
 import type { Report } from './keeper.js';
 import type { ServerVariable } from './variables.js';
+import { isStarted } from './when.js';
 
 /** Starts a keeper of servers, as a run does. Returns the keeper, its exit and its report. */
 async function keep(variables: readonly ServerVariable[], env: Readonly<Record<string, string>> = {}) {
@@ -33,8 +34,7 @@ const answers = (url: string): Promise<boolean> =>
 
 const urlsOf = ({ urls }: Report) => Object.values(urls).flatMap((value) => value.split(','));
 
-/** Runs a test if the run itself started the server. If the environment gives the server, this machine may be unable to start one. */
-const testOf = (variable: ServerVariable) => (process.env.KEPT_SERVERS?.split(',').includes(variable) ? test : test.skip);
+const testOf = (variable: ServerVariable) => (isStarted(variable) ? test : test.skip);
 
 testOf('REDIS_URL')('Redis and its cluster end when nobody holds the other end of the pipe', async () => {
   const { keeper, exited, report } = await keep(['REDIS_URL', 'REDIS_CLUSTER_URLS']);

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { postgresArtifacts, postgresOptions } from 'tenant-idp/adapters/postgres';
 import { hashedKey } from '../../../lib/store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, ArtifactWrite } from '../../../lib/store/artifact-store.js';
-import { withServer } from '../../servers/when.js';
+import { withStarted } from '../../servers/when.js';
 import { PostgresServer } from '../../support/stores/postgres-server.js';
 import { IN_TIME } from '../../support/time/in-time.js';
 import { until } from '../../support/time/until.js';
@@ -28,8 +28,7 @@ const spend = (key: ArtifactKey): ArtifactWrite => ({
 /** Outcome of one use of a code: the use bought its token, lost to another use, or has an unknown outcome. */
 type Outcome = 'bought' | 'lost' | 'refused';
 
-/** Starts its own servers, if the run has a server. */
-withServer('POSTGRES_URL', () => {
+withStarted('POSTGRES_URL', () => {
   let server: PostgresServer;
   const pools: pg.Pool[] = [];
   let store: ArtifactStore;

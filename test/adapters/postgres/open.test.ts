@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { postgresArtifacts, postgresDirectory } from 'tenant-idp/adapters/postgres';
 import type { PostgresPool } from '../../../adapters/postgres/pool.js';
 import type { CollectionSpec, Row } from '../../../lib/store/directory-store.js';
+import { isStarted } from '../../servers/when.js';
 import { statement } from '../../support/stores/places.js';
 import { withPostgres } from '../../support/stores/postgres.js';
 import { PostgresServer } from '../../support/stores/postgres-server.js';
@@ -20,6 +21,8 @@ const after: CollectionSpec = {
   indexes: { ...before.indexes, byTenant: { fields: ['tid'] }, inOrderOfName: { fields: ['name'], order: 'text' } },
 };
 const numbered = (index: number): Omit<Member, 'version'> => ({ id: `m${String(index).padStart(5, '0')}`, tid: 't', name: `n${index}` });
+
+const testOfOwn = isStarted('POSTGRES_URL') ? test : test.skip;
 
 withPostgres('POSTGRES_URL', (postgres) => {
   const query = async (text: string, values: unknown[] = []) => (await postgres.pool.query<Record<string, unknown>>(text, values)).rows;
@@ -154,38 +157,42 @@ withPostgres('POSTGRES_URL', (postgres) => {
       await query(`drop database ${database}`);
     });
 
-    test('a replica, and a server that does not write to its disk, are refused with what to change', async () => {
-      const server = await PostgresServer.start();
-      const opening = async (url: string) => {
-        const pool = postgres.connect({ connectionString: url });
-        const error = await postgresDirectory({ pool })
-          .open([before])
-          .catch((reason: unknown) => reason);
-        await pool.end();
-        return error;
-      };
-      try {
-        const replica = await server.replica();
-        const details = { setting: 'pg_is_in_recovery()', change: expect.stringContaining('primary') };
-        expect(await opening(replica.url)).toMatchObject({ code: 'store_unfit', details });
-        await replica.stop();
-        for (const setting of ['fsync', 'full_page_writes']) {
-          await statement(server.url, `alter system set ${setting} = off`);
-          await statement(server.url, 'select pg_reload_conf()');
-          await until(async () => (await statement(server.url, `show ${setting}`))[0]?.[setting] === 'off');
-          expect(await opening(server.url)).toMatchObject({
-            code: 'store_unfit',
-            details: { store: 'postgres', setting, found: 'off', expected: 'on', change: expect.stringContaining('alter system') },
-          });
-          await statement(server.url, `alter system reset ${setting}`);
-          await statement(server.url, 'select pg_reload_conf()');
-          await until(async () => (await statement(server.url, `show ${setting}`))[0]?.[setting] === 'on');
+    testOfOwn(
+      'a replica, and a server that does not write to its disk, are refused with what to change',
+      async () => {
+        const server = await PostgresServer.start();
+        const opening = async (url: string) => {
+          const pool = postgres.connect({ connectionString: url });
+          const error = await postgresDirectory({ pool })
+            .open([before])
+            .catch((reason: unknown) => reason);
+          await pool.end();
+          return error;
+        };
+        try {
+          const replica = await server.replica();
+          const details = { setting: 'pg_is_in_recovery()', change: expect.stringContaining('primary') };
+          expect(await opening(replica.url)).toMatchObject({ code: 'store_unfit', details });
+          await replica.stop();
+          for (const setting of ['fsync', 'full_page_writes']) {
+            await statement(server.url, `alter system set ${setting} = off`);
+            await statement(server.url, 'select pg_reload_conf()');
+            await until(async () => (await statement(server.url, `show ${setting}`))[0]?.[setting] === 'off');
+            expect(await opening(server.url)).toMatchObject({
+              code: 'store_unfit',
+              details: { store: 'postgres', setting, found: 'off', expected: 'on', change: expect.stringContaining('alter system') },
+            });
+            await statement(server.url, `alter system reset ${setting}`);
+            await statement(server.url, 'select pg_reload_conf()');
+            await until(async () => (await statement(server.url, `show ${setting}`))[0]?.[setting] === 'on');
+          }
+          expect(await opening(server.url)).toBeUndefined();
+        } finally {
+          await server.stop();
         }
-        expect(await opening(server.url)).toBeUndefined();
-      } finally {
-        await server.stop();
-      }
-    }, 60_000);
+      },
+      60_000,
+    );
   });
 
   describe('an index that a newer version declares', () => {

@@ -3,14 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { postgresArtifacts, postgresDirectory, postgresOptions } from 'tenant-idp/adapters/postgres';
-import { withServer } from '../../servers/when.js';
+import { withStarted } from '../../servers/when.js';
 import { startIdp } from '../../support/service/idp.js';
 import { statement } from '../../support/stores/places.js';
 import { PostgresServer } from '../../support/stores/postgres-server.js';
 import { until } from '../../support/time/until.js';
 
-/** Starts its own server, if the run has one. */
-withServer('POSTGRES_URL', () => {
+withStarted('POSTGRES_URL', () => {
   const ends: (() => unknown)[] = [];
   afterAll(async () => {
     for (const end of ends.reverse()) await end();

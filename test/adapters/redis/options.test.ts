@@ -4,7 +4,7 @@ import { Cluster, Redis } from 'ioredis';
 import { redisArtifacts, redisClusterOptions, redisOptions } from 'tenant-idp/adapters/redis';
 import type { ConfigError, IdpError } from '../../../lib/errors.js';
 import { hashedKey } from '../../../lib/store/artifact-key.js';
-import { withServer } from '../../servers/when.js';
+import { withStarted } from '../../servers/when.js';
 import { freePort } from '../../support/service/free-port.js';
 import { redisClient } from '../../support/stores/redis-clients.js';
 import { RedisProxy } from '../../support/stores/redis-proxy.js';
@@ -73,8 +73,7 @@ describe('clients whose options would break a promise are refused', () => {
   });
 });
 
-// These tests start their own servers. If the run has a server, the program is installed.
-withServer('REDIS_URL', () => {
+withStarted('REDIS_URL', () => {
   describe('threat J6: servers that would drop records are refused', () => {
     const started: (RedisServer | RedisProxy)[] = [];
     const clients: Redis[] = [];

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { redisArtifacts, redisOptions } from 'tenant-idp/adapters/redis';
 import { hashedKey } from '../../../lib/store/artifact-key.js';
 import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
-import { withServer } from '../../servers/when.js';
+import { withStarted } from '../../servers/when.js';
 import { connected, redisClient } from '../../support/stores/redis-clients.js';
 import { RedisServer } from '../../support/stores/redis-server.js';
 import { IN_TIME, LIMIT_MS } from '../../support/time/in-time.js';
@@ -18,8 +18,7 @@ const DOWN_AFTER = process.env.PROVE ? 500 : 5000;
 const key = hashedKey('Case', 'a');
 const put = () => ({ op: 'put', key, value: 'kept', expiresAt: Date.now() + LONG, account: 'account-1' }) as const;
 
-// These tests start their own servers. If the run has a server, the program is installed.
-withServer('REDIS_URL', () => {
+withStarted('REDIS_URL', () => {
   describe('Redis behind Sentinel', () => {
     let primary: RedisServer;
     let replica: RedisServer;

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { hashedKey } from '../../../lib/store/artifact-key.js';
 import type { ArtifactKey } from '../../../lib/store/artifact-store.js';
-import { withServer } from '../../servers/when.js';
+import { withStarted } from '../../servers/when.js';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm } from '../../support/client/agent.js';
 import { introspect, obtainCode, redeem, refresh, responseOf, userinfo } from '../../support/client/steps.js';
 import { redirectUri } from '../../support/service/seed.js';
@@ -15,8 +15,7 @@ import { RedisServer } from '../../support/stores/redis-server.js';
 
 const scope = 'openid profile offline_access';
 
-// These tests start their own servers. If the run has a server, the program is installed.
-withServer('REDIS_URL', () => {
+withStarted('REDIS_URL', () => {
   describe('on Redis', () => {
     let server: RedisServer;
     let proxy: RedisProxy;
