@@ -44,7 +44,7 @@ function commentsIn(file: string, source: string): readonly Comment[] {
 const filesIn = (folder: string, ending: RegExp): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((name) => (ending.test(name) ? `${folder}/${name}` : []));
 
-const comments = ['lib', 'extensions', 'adapters', 'examples', 'bench']
+const comments = ['lib', 'extensions', 'adapters', 'examples', 'bench', 'test']
   .flatMap((folder) => filesIn(folder, /\.tsx?$/))
   .flatMap((file) => commentsIn(file, readFileSync(file, 'utf8')).map((comment) => ({ file, ...comment })));
 
