@@ -10,7 +10,6 @@ import { type RunningDemo, type RunningExample, runExample, startDemo, startExam
 import { freePort } from '../support/service/free-port.js';
 import { LIMIT_MS } from '../support/time/in-time.js';
 
-// Each start is a process of its own.
 const redirectUri = 'http://localhost:3001/callback';
 
 /** Signs alice in to the client `web` and redeems the code. */

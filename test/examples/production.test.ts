@@ -17,7 +17,6 @@ import { databaseUrl, dropDatabase, makeDatabase } from '../support/stores/place
 import { startTcpProxy, type TcpProxy } from '../support/stores/tcp-proxy.js';
 import { until } from '../support/time/until.js';
 
-// Each start is three processes.
 const issuer = 'https://login.example.test';
 const redirectUri = 'https://app.example.test/callback';
 const password = 'correct horse battery';
