@@ -61,7 +61,8 @@ testOnLinux.each([...signals.map((signal) => ['npm', signal] as const), ['jest',
     expect(pids.length).toBeGreaterThanOrEqual(6);
     expect(pids).toEqual(expect.arrayContaining([run.npm, run.jest]));
     expect(existsSync(folder)).toBe(true);
-    process.kill(run[which], signal);
+    // A terminal sends SIGINT to all processes in the foreground. The shell between npm and Jest would not pass the signal on.
+    process.kill(signal === 'SIGINT' ? -run.npm : run[which], signal);
     await until(
       () => left(),
       ({ length }) => length === 0,
