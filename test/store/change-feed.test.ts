@@ -482,6 +482,15 @@ describe('a cache of a node that is not current', () => {
     await expect(cache.get('c')).rejects.toMatchObject({ code: 'store_unavailable' });
   });
 
+  test.each([1, 20])('design §8: answers its value to all of %i concurrent callers while the store is unavailable', async (callers) => {
+    const { state, cache } = cacheOf(false);
+    await cache.get('a');
+    Object.assign(state, { isCurrent: false, isAway: true, loads: 0 });
+    const answers = await Promise.all(Array.from({ length: callers }, () => cache.get('a')));
+    expect(answers).toEqual(Array(callers).fill({ key: 'a' }));
+    expect(state.loads).toBe(1);
+  });
+
   test('design §8: answers no value that decides about a sign-in', async () => {
     const { state, cache } = cacheOf(true);
     await cache.get('a');

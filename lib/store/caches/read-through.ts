@@ -25,6 +25,7 @@ export interface ReadThrough<V> {
 
 /** A load under way. */
 interface Load<V> {
+  /** Outcome for all callers, also in an outage. */
   readonly value: Promise<V | undefined>;
   readonly begunAt: number;
 }
@@ -115,12 +116,19 @@ class Cache<V extends object> implements ReadThrough<V> {
     return load && performance.now() - load.begunAt <= SHARED_MS ? load.value : undefined;
   }
 
-  async #loadOnce(key: string): Promise<V | undefined> {
-    const loading = { begunAt: performance.now(), value: this.#load(key) };
-    this.#loads.set(key, loading);
+  #loadOnce(key: string): Promise<V | undefined> {
+    let mine: Load<V> | undefined;
+    const value = this.#valueOf(key, () => this.#loads.get(key) === mine);
+    mine = { begunAt: performance.now(), value };
+    this.#loads.set(key, mine);
+    return value;
+  }
+
+  /** Loads a value. While the store is unavailable, returns the value that this node has, if it may. */
+  async #valueOf(key: string, isCurrent: () => boolean): Promise<V | undefined> {
     try {
-      const value = await loading.value;
-      if (this.#loads.get(key) === loading) this.#keep(key, value);
+      const value = await this.#load(key);
+      if (isCurrent()) this.#keep(key, value);
       return value;
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
@@ -129,7 +137,7 @@ class Cache<V extends object> implements ReadThrough<V> {
       if (before === undefined && this.#lastAbsent?.has(key) !== true) throw error;
       return before;
     } finally {
-      if (this.#loads.get(key) === loading) this.#loads.delete(key);
+      if (isCurrent()) this.#loads.delete(key);
     }
   }
 
