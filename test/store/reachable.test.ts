@@ -75,6 +75,22 @@ test('of two stores that hang, the second is not waited for as long; a request t
   expect(milliseconds).toBeLessThan(IN_TIME);
 });
 
+test('a store that answers reads while its writes hang is not waited for as long at the second write of a request', async () => {
+  const { artifacts, down, recover } = failingStores();
+  const reachable = reachableArtifacts(artifacts);
+  const write = () => reachable.commit([{ op: 'put', key, value: '', expiresAt: Date.now() + 60_000 }]).catch((error: unknown) => error);
+  const read = () => reachable.read([{ key }]);
+  await write();
+  Object.assign(down, { hang: true, writes: true });
+  expect(await write()).toMatchObject({ cause: { message: 'No answer after 1000 ms' } });
+  await read();
+  expect(await write()).toMatchObject({ cause: { message: 'No answer after 250 ms' } });
+  recover();
+  await write();
+  Object.assign(down, { hang: true, writes: true });
+  expect(await write()).toMatchObject({ cause: { message: 'No answer after 1000 ms' } });
+});
+
 test('an answer ends the doubt, however late: the next call has its full time again', async () => {
   const { answers, store } = answeredByHand();
   const reachable = reachableArtifacts(store);

@@ -9,7 +9,7 @@ import type { ArtifactStore } from '../artifact-store.js';
 import type { Collection, DirectoryStore, Row } from '../directory-store.js';
 import { collections } from '../records/collections.js';
 import type { UpkeepRecord } from '../records/records.js';
-import type { CallTimeouts } from './call-timeouts.js';
+import type { CallKind, CallTimeouts } from './call-timeouts.js';
 import { createOutage, type Outage } from './outages.js';
 import { createWriteProbe, ReadOnlyError } from './write-probe.js';
 
@@ -19,17 +19,17 @@ export function createReachableArtifacts(store: ArtifactStore, callTimeouts: Cal
   const outage = createOutage(`artifacts (${name})`, () => health(), logger);
   const reach = reachOf(store, callTimeouts, outage);
   // Each probe has a new store key, so that in a Cluster the probes reach all primaries in turn.
-  const write = () => store.commit([{ op: 'put', key: hashedKey('Probe', randomUUID()), value: '', expiresAt: nodeTime() + PROBE_TTL_MS }]);
-  const { opened, health } = healthOf('artifact', store, write, reach, outage);
+  const probe = () => store.commit([{ op: 'put', key: hashedKey('Probe', randomUUID()), value: '', expiresAt: nodeTime() + PROBE_TTL_MS }]);
+  const { opened, health } = healthOf('artifact', store, probe, reach, outage);
   return {
     name,
     ephemeral,
     open: () => opened(() => store.open()),
     read: (requests) => reach(() => store.read(requests)),
-    commit: (writes) => reach(() => store.commit(writes)),
+    commit: (writes) => reach(() => store.commit(writes), write),
     listByAccount: (account) => reach(() => store.listByAccount(account)),
-    hit: (counter, window, by) => reach(() => store.hit(counter, window, by)),
-    lease: (lease, holder, ttl) => reach(() => store.lease(lease, holder, ttl)),
+    hit: (counter, window, by) => reach(() => store.hit(counter, window, by), write),
+    lease: (lease, holder, ttl) => reach(() => store.lease(lease, holder, ttl), write),
     health,
     close() {
       outage.close();
@@ -43,8 +43,8 @@ export function createReachableDirectory(store: DirectoryStore, callTimeouts: Ca
   const { name, ephemeral } = store;
   const outage = createOutage(`directory (${name})`, () => health(), logger);
   const reach = reachOf(store, callTimeouts, outage);
-  const write = () => store.collection<UpkeepRecord>(collections.upkeep.name).put({ id: 'probe', done: 0 });
-  const { opened, health } = healthOf('directory', store, write, reach, outage);
+  const probe = () => store.collection<UpkeepRecord>(collections.upkeep.name).put({ id: 'probe', done: 0 });
+  const { opened, health } = healthOf('directory', store, probe, reach, outage);
   return {
     name,
     ephemeral,
@@ -62,30 +62,34 @@ const createReachableCollection = <R extends Row>(rows: Collection<R>, reach: Re
   get: (id) => reach(() => rows.get(id)),
   find: (where, page) => reach(() => rows.find(where, page)),
   range: (range) => reach(() => rows.range(range)),
-  insert: (row) => reach(() => rows.insert(row)),
-  put: (row) => reach(() => rows.put(row)),
+  insert: (row) => reach(() => rows.insert(row), write),
+  put: (row) => reach(() => rows.put(row), write),
   async update(id, change) {
     let refusal: { readonly reason: unknown } | undefined;
     try {
-      return await reach(() =>
-        rows.update(id, (row) => {
-          try {
-            return change(row);
-          } catch (reason) {
-            refusal = { reason };
-            throw reason;
-          }
-        }),
+      return await reach(
+        () =>
+          rows.update(id, (row) => {
+            try {
+              return change(row);
+            } catch (reason) {
+              refusal = { reason };
+              throw reason;
+            }
+          }),
+        write,
       );
     } catch (error) {
       const { cause } = error as Error;
       throw refusal !== undefined && (cause === refusal.reason || error === refusal.reason) ? refusal.reason : error;
     }
   },
-  remove: (id, version) => reach(() => rows.remove(id, version)),
+  remove: (id, version) => reach(() => rows.remove(id, version), write),
 });
 
-type Reach = <T>(call: () => Promise<T>, isProbe?: boolean) => Promise<T>;
+type Reach = <T>(call: () => Promise<T>, kind?: CallKind) => Promise<T>;
+
+const write: CallKind = { isWrite: true };
 
 function reachOf(store: { readonly name: string }, callTimeouts: CallTimeouts, outage: Outage): Reach {
   const explain = (cause: unknown): unknown => {
@@ -93,7 +97,7 @@ function reachOf(store: { readonly name: string }, callTimeouts: CallTimeouts, o
     outage.failed(cause);
     return new UnavailableError('store_unavailable', { store: store.name }, { cause });
   };
-  return (call, isProbe) => callTimeouts.wait(store, call, explain, isProbe);
+  return (call, kind) => callTimeouts.wait(store, call, explain, kind);
 }
 
 /** Milliseconds that the record of a probe is kept. */
@@ -105,17 +109,17 @@ const PAUSE_MS = 250;
 /** Milliseconds between two checks whether a store that takes longer to open can be reached. */
 const LOOK_MS = 1000;
 
-/** Calls that open a store and check whether it can serve. @param write writes a record that nobody reads. */
+/** Calls that open a store and check whether it can serve. @param writeProbe writes a record that nobody reads. */
 function healthOf(
   kind: 'artifact' | 'directory',
   store: Pick<ArtifactStore | DirectoryStore, 'name' | 'health'>,
-  write: () => Promise<unknown>,
+  writeProbe: () => Promise<unknown>,
   reach: Reach,
   outage: Outage,
 ) {
   let isOpen = false;
-  const probe = createWriteProbe(write);
-  const answers = () => reach(() => store.health(), true);
+  const probe = createWriteProbe(writeProbe);
+  const answers = () => reach(() => store.health(), { isProbe: true });
 
   /** Opens a store. Opening may take long, such as for building an index, but only while the store reports that it is healthy. */
   async function attempt(open: () => Promise<void>, end: number): Promise<void> {
@@ -154,7 +158,7 @@ function healthOf(
     async health(): Promise<void> {
       await answers();
       if (!isOpen) return;
-      await reach(probe, true).catch((error: unknown) => {
+      await reach(probe, { isWrite: true, isProbe: true }).catch((error: unknown) => {
         throw new ReadOnlyError(error);
       });
     },
