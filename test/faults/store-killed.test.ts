@@ -10,7 +10,8 @@ import { MongoClient } from 'mongodb';
 import type { IdentityProviderOptions } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
-import { isStarted, withServer, withStarted } from '../servers/when.js';
+import { describePostgres, describeRedis } from '../servers/installed.js';
+import { isStarted, withServer } from '../servers/when.js';
 import { authorizeUrl, createPkce } from '../support/client/agent.js';
 import { isActive, refresh, responseOf } from '../support/client/steps.js';
 import { freePort } from '../support/service/free-port.js';
@@ -124,7 +125,7 @@ async function untilWorking({ noted }: Load, from: number): Promise<void> {
     if (Date.now() > deadline) throw new Error(`no recovery: ${JSON.stringify(noted.slice(-5))}`);
 }
 
-withStarted('REDIS_URL', () => {
+describeRedis('over own Redis servers', () => {
   const redis = async () => {
     const server = await RedisServer.start({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
     const client = redisClient(server.url);
@@ -160,7 +161,7 @@ withStarted('REDIS_URL', () => {
   );
 });
 
-withStarted('POSTGRES_URL', () => {
+describePostgres('over own PostgreSQL servers', () => {
   const postgres = async () => {
     const server = await PostgresServer.start();
     const { stores, close } = connect(server.url);

@@ -1,6 +1,7 @@
 /** Suites that need a program or a file which not every machine has. */
 import { existsSync } from 'node:fs';
 import { describe } from '@jest/globals';
+import { findServer } from '../support/stores/postgres-server.js';
 import { findProgram } from './programs.js';
 
 /**
@@ -23,3 +24,10 @@ export function describeInstalled(name: string, needed: Readonly<Record<string, 
   const missing = Object.keys(needed).filter((debianPackage) => !isThere(needed[debianPackage] ?? ''));
   describeUnless(missing.length === 0 ? undefined : `not installed: ${missing.join(', ')} (Debian packages)`, name, suite);
 }
+
+/** Registers a suite that starts its own Redis servers. */
+export const describeRedis = (name: string, suite: () => void): void => describeInstalled(name, { 'redis-server': 'redis-server' }, suite);
+
+/** Registers a suite that starts its own PostgreSQL servers. */
+export const describePostgres = (name: string, suite: () => void): void =>
+  describeUnless(findServer() === undefined ? 'not installed: postgresql (Debian package)' : undefined, name, suite);

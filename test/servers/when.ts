@@ -24,14 +24,3 @@ export function withServer(variable: ServerVariable, suite: (url: string) => voi
 
 /** Returns whether the run itself started the server. If the environment names the server, this machine may be unable to start one. */
 export const isStarted = (variable: ServerVariable): boolean => process.env.KEPT_SERVERS?.split(',').includes(variable) === true;
-
-/** Registers a suite that starts servers of a kind itself. A skipped test says so if the environment names the server. */
-export function withStarted(variable: ServerVariable, suite: () => void): void {
-  withServer(variable, () => {
-    if (isStarted(variable)) suite();
-    else
-      describe(`starts its own servers, as ${variable}`, () => {
-        test.skip('the environment names the server, so the run does not know whether this machine can start one', () => {});
-      });
-  });
-}

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { postgresArtifacts, postgresOptions } from 'tenant-idp/adapters/postgres';
 import { hashedKey } from '../../../lib/store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, ArtifactWrite } from '../../../lib/store/artifact-store.js';
-import { withStarted } from '../../servers/when.js';
+import { describePostgres } from '../../servers/installed.js';
 import { PostgresServer } from '../../support/stores/postgres-server.js';
 import { IN_TIME } from '../../support/time/in-time.js';
 import { until } from '../../support/time/until.js';
@@ -28,7 +28,7 @@ const spend = (key: ArtifactKey): ArtifactWrite => ({
 /** Outcome of one use of a code: the use bought its token, lost to another use, or has an unknown outcome. */
 type Outcome = 'bought' | 'lost' | 'refused';
 
-withStarted('POSTGRES_URL', () => {
+describePostgres('over own PostgreSQL servers', () => {
   let server: PostgresServer;
   const pools: pg.Pool[] = [];
   let store: ArtifactStore;

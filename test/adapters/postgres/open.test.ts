@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { postgresArtifacts, postgresDirectory } from 'tenant-idp/adapters/postgres';
 import type { PostgresPool } from '../../../adapters/postgres/pool.js';
 import type { CollectionSpec, Row } from '../../../lib/store/directory-store.js';
-import { isStarted } from '../../servers/when.js';
+import { describePostgres } from '../../servers/installed.js';
 import { statement } from '../../support/stores/places.js';
 import { withPostgres } from '../../support/stores/postgres.js';
 import { PostgresServer } from '../../support/stores/postgres-server.js';
@@ -21,8 +21,6 @@ const after: CollectionSpec = {
   indexes: { ...before.indexes, byTenant: { fields: ['tid'] }, inOrderOfName: { fields: ['name'], order: 'text' } },
 };
 const numbered = (index: number): Omit<Member, 'version'> => ({ id: `m${String(index).padStart(5, '0')}`, tid: 't', name: `n${index}` });
-
-const testOfOwn = isStarted('POSTGRES_URL') ? test : test.skip;
 
 withPostgres('POSTGRES_URL', (postgres) => {
   const query = async (text: string, values: unknown[] = []) => (await postgres.pool.query<Record<string, unknown>>(text, values)).rows;
@@ -157,9 +155,8 @@ withPostgres('POSTGRES_URL', (postgres) => {
       await query(`drop database ${database}`);
     });
 
-    testOfOwn(
-      'a replica, and a server that does not write to its disk, are refused with what to change',
-      async () => {
+    describePostgres('over own PostgreSQL servers', () => {
+      test('a replica, and a server that does not write to its disk, are refused with what to change', async () => {
         const server = await PostgresServer.start();
         const opening = async (url: string) => {
           const pool = postgres.connect({ connectionString: url });
@@ -190,9 +187,8 @@ withPostgres('POSTGRES_URL', (postgres) => {
         } finally {
           await server.stop();
         }
-      },
-      60_000,
-    );
+      }, 60_000);
+    });
   });
 
   describe('an index that a newer version declares', () => {

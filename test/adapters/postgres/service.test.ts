@@ -3,13 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { postgresArtifacts, postgresDirectory, postgresOptions } from 'tenant-idp/adapters/postgres';
-import { withStarted } from '../../servers/when.js';
+import { describePostgres } from '../../servers/installed.js';
 import { startIdp } from '../../support/service/idp.js';
 import { statement } from '../../support/stores/places.js';
 import { PostgresServer } from '../../support/stores/postgres-server.js';
 import { until } from '../../support/time/until.js';
 
-withStarted('POSTGRES_URL', () => {
+describePostgres('over own PostgreSQL servers', () => {
   const ends: (() => unknown)[] = [];
   afterAll(async () => {
     for (const end of ends.reverse()) await end();

@@ -6,7 +6,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { redisArtifacts, redisClusterOptions } from 'tenant-idp/adapters/redis';
 import { hashedKey, slotOfKey } from '../../../lib/store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, Put } from '../../../lib/store/artifact-store.js';
-import { withStarted } from '../../servers/when.js';
+import { describeRedis } from '../../servers/installed.js';
 import { testTogether } from '../../support/service/test-together.js';
 import { clusterClient, redisClient } from '../../support/stores/redis-clients.js';
 import { RedisCluster } from '../../support/stores/redis-cluster.js';
@@ -63,7 +63,7 @@ const recovery = (call: () => Promise<unknown>) =>
     (outcome) => outcome === 'answered',
   );
 
-withStarted('REDIS_URL', () => {
+describeRedis('over own Redis servers', () => {
   describe('a Redis that is away', () => {
     const key = hashedKey('Case', 'a');
 

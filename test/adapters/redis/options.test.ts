@@ -4,7 +4,7 @@ import { Cluster, Redis } from 'ioredis';
 import { redisArtifacts, redisClusterOptions, redisOptions } from 'tenant-idp/adapters/redis';
 import type { ConfigError, IdpError } from '../../../lib/errors.js';
 import { hashedKey } from '../../../lib/store/artifact-key.js';
-import { withStarted } from '../../servers/when.js';
+import { describeRedis } from '../../servers/installed.js';
 import { freePort } from '../../support/service/free-port.js';
 import { redisClient } from '../../support/stores/redis-clients.js';
 import { RedisProxy } from '../../support/stores/redis-proxy.js';
@@ -73,7 +73,7 @@ describe('clients whose options would break a promise are refused', () => {
   });
 });
 
-withStarted('REDIS_URL', () => {
+describeRedis('over own Redis servers', () => {
   describe('threat J6: servers that would drop records are refused', () => {
     const started: (RedisServer | RedisProxy)[] = [];
     const clients: Redis[] = [];

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { redisArtifacts, redisOptions } from 'tenant-idp/adapters/redis';
 import { hashedKey } from '../../../lib/store/artifact-key.js';
 import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
-import { withStarted } from '../../servers/when.js';
+import { describeRedis } from '../../servers/installed.js';
 import { connected, redisClient } from '../../support/stores/redis-clients.js';
 import { RedisServer } from '../../support/stores/redis-server.js';
 import { IN_TIME, LIMIT_MS } from '../../support/time/in-time.js';
@@ -18,7 +18,7 @@ const DOWN_AFTER = process.env.PROVE ? 500 : 5000;
 const key = hashedKey('Case', 'a');
 const put = () => ({ op: 'put', key, value: 'kept', expiresAt: Date.now() + LONG, account: 'account-1' }) as const;
 
-withStarted('REDIS_URL', () => {
+describeRedis('over own Redis servers', () => {
   describe('Redis behind Sentinel', () => {
     let primary: RedisServer;
     let replica: RedisServer;

@@ -3,13 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import type { ArtifactKind, Extension, ExtensionContext } from 'tenant-idp/extension';
-import { isStarted, withServer } from '../../servers/when.js';
+import { describeRedis } from '../../servers/installed.js';
+import { withServer } from '../../servers/when.js';
 import { freePort } from '../../support/service/free-port.js';
 import { startIdp } from '../../support/service/idp.js';
 import { ownPrefix, redisClient } from '../../support/stores/redis-clients.js';
 import { RedisServer } from '../../support/stores/redis-server.js';
-
-const testOfOwn = isStarted('REDIS_URL') ? test : test.skip;
 
 withServer('REDIS_URL', (url) => {
   const ends: (() => unknown)[] = [];
@@ -17,25 +16,27 @@ withServer('REDIS_URL', (url) => {
     for (const end of ends.reverse()) await end();
   });
 
-  testOfOwn('C: a Redis that comes up after 4 s is waited for; one that has too few replicas to take writes is read-only', async () => {
-    const port = await freePort();
-    const client = redisClient(`redis://127.0.0.1:${port}`);
-    ends.push(() => client.disconnect());
-    const starting = startIdp({ artifacts: redisArtifacts({ client }) });
-    starting.catch(() => {});
-    await pause(4000);
-    const server = await RedisServer.start({ port });
-    ends.push(() => server.stop());
-    const service = await starting;
-    ends.push(() => service.close());
-    expect(await service.idp.health()).toMatchObject({ status: 'up', artifacts: 'up' });
+  describeRedis('over an own Redis server', () => {
+    test('C: a Redis that comes up after 4 s is waited for; one that has too few replicas to take writes is read-only', async () => {
+      const port = await freePort();
+      const client = redisClient(`redis://127.0.0.1:${port}`);
+      ends.push(() => client.disconnect());
+      const starting = startIdp({ artifacts: redisArtifacts({ client }) });
+      starting.catch(() => {});
+      await pause(4000);
+      const server = await RedisServer.start({ port });
+      ends.push(() => server.stop());
+      const service = await starting;
+      ends.push(() => service.close());
+      expect(await service.idp.health()).toMatchObject({ status: 'up', artifacts: 'up' });
 
-    await client.config('SET', 'min-replicas-to-write', '1');
-    await pause(1100);
-    expect(await service.idp.health()).toMatchObject({ status: 'down', artifacts: 'read-only', directory: 'up' });
-    await client.config('SET', 'min-replicas-to-write', '0');
-    await pause(1100);
-    expect(await service.idp.health()).toMatchObject({ status: 'up', artifacts: 'up' });
+      await client.config('SET', 'min-replicas-to-write', '1');
+      await pause(1100);
+      expect(await service.idp.health()).toMatchObject({ status: 'down', artifacts: 'read-only', directory: 'up' });
+      await client.config('SET', 'min-replicas-to-write', '0');
+      await pause(1100);
+      expect(await service.idp.health()).toMatchObject({ status: 'up', artifacts: 'up' });
+    });
   });
 
   test('house §5: an extension counts in windows, and keeps records for lifetimes, that are no whole number of milliseconds', async () => {

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { hashedKey } from '../../../lib/store/artifact-key.js';
 import type { ArtifactKey } from '../../../lib/store/artifact-store.js';
-import { withStarted } from '../../servers/when.js';
+import { describeRedis } from '../../servers/installed.js';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm } from '../../support/client/agent.js';
 import { introspect, obtainCode, redeem, refresh, responseOf, userinfo } from '../../support/client/steps.js';
 import { redirectUri } from '../../support/service/seed.js';
@@ -15,7 +15,7 @@ import { RedisServer } from '../../support/stores/redis-server.js';
 
 const scope = 'openid profile offline_access';
 
-withStarted('REDIS_URL', () => {
+describeRedis('over own Redis servers', () => {
   describe('on Redis', () => {
     let server: RedisServer;
     let proxy: RedisProxy;

@@ -26,12 +26,17 @@ const newCluster = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale-pro
 
 const DEBIAN = '/usr/lib/postgresql';
 
-/** Returns the folder of PostgreSQL's programs: the newest version that Debian installed, or the version on the PATH. */
-function programsOf(): string {
+/** Returns the program of the server: the newest version that Debian installed, or the version on the PATH. */
+export function findServer(): string | undefined {
   const newest = versionsOf(DEBIAN)
     .sort((one, other) => Number(other) - Number(one))
     .map((version) => join(DEBIAN, version, 'bin/postgres'));
-  const program = findProgram([...newest, 'postgres']);
+  return findProgram([...newest, 'postgres']);
+}
+
+/** Returns the folder of PostgreSQL's programs. */
+function programsOf(): string {
+  const program = findServer();
   if (program === undefined) throw new Error('PostgreSQL is not installed: apt-get install postgresql');
   return dirname(realpathSync(program));
 }
